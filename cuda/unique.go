@@ -91,12 +91,6 @@ func (s *steps) order(kernel string, g *groups, d dtype.DType) {
 			r.from, r.to, other = r.to, other, r.to
 			step(s, kernels.Of("rows_merge", d), pieces, &r)
 		}
-		if d.IsFloatingPoint() {
-			r.from = s.take(grain)
-			s.clear(r.from, 4)
-			step(s, kernels.Of("rows_nan", d), r.n*r.width, &r)
-			step(s, kernels.Of("rows_alone", d), 1, &r)
-		}
 		g.order, g.apart = r.to, 4
 	}
 }

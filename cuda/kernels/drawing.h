@@ -172,7 +172,10 @@ LT_INLINE void choose_fractions(const Choosing &c, int64_t row) {
   const int64_t n = c.categories;
   T *w = (T *)LT_PLACE(c.weights + row * n * sizeof(T), n * sizeof(T), true);
   T total = 0;
-  for (int64_t i = 0; i < n; i++) w[i] = total += w[i];
+  for (int64_t i = 0; i < n; i++) total += w[i];
+  const T scale = total - total == 0 ? T(1) : T(0x1p-25);  // for a sum that is finite
+  total = 0;
+  for (int64_t i = 0; i < n; i++) w[i] = total += w[i] * scale;
   for (int64_t i = 0; i < n; i++) w[i] /= total;
   w[n - 1] = 1;
 }
@@ -181,7 +184,7 @@ template <class T>
 LT_INLINE void choose_index(const Choosing &c, int64_t i) {
   Drawing d;
   d.seed = c.seed, d.block = c.block;
-  const double u = unit64(d, i);
+  const double drawn = unit64(d, i), u = drawn > 0 ? drawn : 0x1p-1074;
   const int64_t n = c.categories;
   const T *w = (const T *)LT_PLACE(c.weights + i / c.samples * n * sizeof(T), n * sizeof(T), false);
   int64_t base = 0;

@@ -46,7 +46,7 @@ GROUPING = {
     "unique": [],
     "member": ["member"],
     "unique_consecutive": ["group_flags"],
-    "unique_rows": ["rows_runs", "rows_merge", "rows_nan", "rows_alone"],
+    "unique_rows": ["rows_runs", "rows_merge"],
 }
 OPTIONS = ["--gpu-architecture=compute_75", "-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
 

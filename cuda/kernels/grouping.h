@@ -21,7 +21,7 @@ struct Rows {
   int64_t n, width, run;
 };
 
-// The lexicographic order of rows, in which NaN equals what it is compared to.
+// The lexicographic order of rows, with NaN as the largest value; equal ones keep their order.
 template <class T>
 LT_INLINE auto order_of(const Rows &r) {
   const T *in = (const T *)LT_PLACE(r.in, r.n * r.width * sizeof(T), false);
@@ -32,7 +32,7 @@ LT_INLINE auto order_of(const Rows &r) {
       if (is_greater(b[j], a[j])) return true;
       if (is_greater(a[j], b[j])) return false;
     }
-    return false;
+    return x < y;
   };
 }
 
@@ -107,24 +107,6 @@ LT_INLINE const T *row_of(const Groups &g, int64_t i) {
   LT_KERNEL(NAME, lt::Rows) {                                                            \
     const int64_t pieces = lt::pieces_of_line(args.n);                                   \
     for (int64_t i = LT_THREAD; i < pieces; i += LT_THREADS) lt::rows_merge<T>(args, i); \
-  }
-
-// Whether an element is NaN: then the order of rows is none, and what sorting gives depends on the
-// way. One thread goes the CPU's.
-#define LT_ROWS_NAN(NAME, T)                                                             \
-  LT_KERNEL(NAME, lt::Rows) {                                                            \
-    for (int64_t i = LT_THREAD; i < args.n * args.width; i += LT_THREADS) {              \
-      const T v = *(const T *)LT_PLACE(args.in + i * sizeof(T), sizeof(T), false);       \
-      if (lt::is_nan<T>(lt::sort_key(v))) *(uint32_t *)LT_PLACE(args.from, 4, true) = 1; \
-    }                                                                                    \
-  }
-
-#define LT_ROWS_ALONE(NAME, T)                                                  \
-  LT_KERNEL(NAME, lt::Rows) {                                                   \
-    if (LT_THREAD || !*(const uint32_t *)LT_PLACE(args.from, 4, false)) return; \
-    auto *to = (uint32_t *)LT_PLACE(args.to, args.n * 4, true);                 \
-    for (int64_t i = 0; i < args.n; i++) to[i] = uint32_t(i);                   \
-    lt::introsort(to, args.n, lt::order_of<T>(args));                           \
   }
 
 #endif

@@ -387,8 +387,8 @@ func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *
 		if err := s.use(before, "backward"); err != nil {
 			return false, err
 		}
-		// A strided gradient makes a sparse one strided, which takes another tensor.
-		if grows := before.Parts() != nil && grad.Parts() == nil; !create && t != nil && !grows {
+		// Entries, or a strided gradient, are added to a sparse one in another tensor.
+		if !create && t != nil && before.Parts() == nil {
 			v.adding.Lock() // of two runs in place; they are not recorded, so that nothing comes back here
 			defer v.adding.Unlock()
 			_, err := c.Add(before, before, grad, one)
@@ -404,11 +404,27 @@ func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *
 	return done, nil
 }
 
+// firstSparse is a copy of a sparse gradient: its indices and values may be those of tensors that the caller has.
+func firstSparse(c aten.Ctx, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
+	if create {
+		return c.Clone(grad, shape.Preserve)
+	}
+	detached, err := c.Detach(grad)
+	if err != nil {
+		return nil, err
+	}
+	defer detached.Release()
+	return c.Clone(detached, shape.Preserve)
+}
+
 // first is what becomes the gradient of t: the gradient itself where it lies as t does and nobody else sees it, for later ones are
 // added to it in place.
 func first(c aten.Ctx, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if t == nil {
 		return c.Clone(grad, shape.Preserve)
+	}
+	if grad.Parts() != nil && t.Parts() == nil {
+		return firstSparse(c, grad, create)
 	}
 	if slices.Equal(t.Strides(), grad.Strides()) && alone(grad) && (create || grad.History() == nil) {
 		return grad.Alias(), nil

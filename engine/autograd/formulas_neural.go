@@ -94,10 +94,10 @@ func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, p
 	at := s.cast(s.Keep(s.c.Reshape(indices, []int64{-1})), dtype.Int64)
 	rows := s.Keep(s.c.Reshape(grad, []int64{at.Numel(), sizes[1]}))
 	if byFrequency {
-		counts := s.filled(0, grad.DType(), grad.Device(), sizes[0])
-		ones := s.filled(1, grad.DType(), grad.Device(), at.Numel())
+		counts := s.filled(0, grad.DType().Compute(), grad.Device(), sizes[0])
+		ones := s.filled(1, grad.DType().Compute(), grad.Device(), at.Numel())
 		counts = s.Keep(s.c.IndexAdd(nil, counts, 0, at, ones, one))
-		rows = s.div(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.IndexSelect(nil, counts, 0, at)), 1)))
+		rows = s.cast(s.div(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.IndexSelect(nil, counts, 0, at)), 1))), grad.DType())
 	}
 	if !sparse {
 		rows = s.only(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.Ne(nil, at, s.int(padding))), 1)))

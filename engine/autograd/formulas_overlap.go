@@ -5,24 +5,31 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// accumulated is a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory.
+// accumulated is a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats
+// are computed in float32.
 func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grad)
 	s.Check(err)
 	defer r.abandon()
 	inner := &steps{c: r.c}
 	defer inner.Close()
-	made := s.zerosOf(l)
+	wide := l
+	wide.dtype = l.dtype.Compute()
+	made, grad := s.zerosOf(wide), inner.cast(grad, wide.dtype)
 	if !inner.addParts(inner.Keep(see(r.c, made)), grad) {
 		positions := inner.Keep(see(r.c, inner.positions(l.device, l.sizes()...)))
 		_, err := r.c.Put(made, made, positions, grad, true)
 		s.Check(err)
+	}
+	if wide.dtype != l.dtype {
+		made = s.Keep(r.c.ToOptions(made, l.dtype, tensor.NoLayout, device.None, false, false, shape.Preserve))
 	}
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor {

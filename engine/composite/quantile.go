@@ -163,5 +163,8 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(s.C.Lerp(nil, low, high, weight))
+	made := s.Keep(s.C.Lerp(nil, low, high, weight))
+	// Next to an infinite value the distance is infinite or NaN, and the sum is what a weighted mean is.
+	mean := s.Where(s.Binary(s.C.Eq, low, high), low, s.Add(low, high))
+	return s.Where(s.view(s.C.Isnan, made), mean, made)
 }

@@ -47,6 +47,8 @@ func tapsOf(d dtype.DType, w launch.Resampling, size, outputs int64, scale float
 		return same(size)
 	case bytes:
 		return located[float64](w, size, outputs, scale).integral()
+	case exceeds32(size, outputs):
+		return located[float64](w, size, outputs, scale)
 	case nearest && small(w):
 		if w.Filter == "nearest" && (outputs == size || outputs == 2*size) {
 			scale = 0
@@ -74,6 +76,12 @@ func rounded(d dtype.DType, x float64) float64 {
 	return float64(dtype.Float16ToFloat32(dtype.Float16FromFloat32(float32(x))))
 }
 
+// mostPositions is the number of positions up to which float32 has the centers between them too.
+const mostPositions = 1 << 23
+
+// exceeds32 reports whether positions need float64.
+func exceeds32(size, outputs int64) bool { return max(size, outputs) > mostPositions }
+
 // located finds the taps of each output, computing with F.
 func located[F precision](w launch.Resampling, size, outputs int64, scale float64) taps {
 	per := F(size) / F(outputs)
@@ -87,6 +95,10 @@ func located[F precision](w launch.Resampling, size, outputs int64, scale float6
 	}
 	t := taps{size: size, outputs: outputs}
 	switch {
+	case w.Filter == "nearest" && exceeds32(size, outputs):
+		t.nearest(wholePosition(size, outputs, scale, 0))
+	case w.Filter == "nearest-exact" && exceeds32(size, outputs):
+		t.nearest(wholePosition(size, outputs, scale, 1))
 	case w.Filter == "nearest":
 		t.nearest(func(i int64) int64 { return int64(float32(F(i) * per)) })
 	case w.Filter == "nearest-exact" && small(w):
@@ -102,6 +114,14 @@ func located[F precision](w launch.Resampling, size, outputs int64, scale float6
 		between(&t, w.Filter == "cubic", w.AlignCorners, per)
 	}
 	return t
+}
+
+// wholePosition is the position of the source in which that of an output lies, which is moved by so many halves.
+func wholePosition(size, outputs int64, scale float64, halves int64) func(i int64) int64 {
+	if scale > 0 {
+		return func(i int64) int64 { return int64(float64(2*i+halves) / (2 * scale)) }
+	}
+	return func(i int64) int64 { return (2*i + halves) * size / (2 * outputs) }
 }
 
 // nearest has one element for each, or the last one where that lies beyond.

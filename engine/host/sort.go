@@ -49,7 +49,7 @@ func sort(op string, w launch.Sorting) error {
 func sortedAtOnce(w launch.Sorting) (dim int, most int64) {
 	var copied int64
 	for i, t := range []*tensor.Tensor{w.In, w.Values, w.Indices} {
-		if !alongLast(t, w.Dim) || i > 0 && t.Storage() == w.In.Storage() {
+		if !alongLast(t, w.Dim) || i > 0 && t.Storage() == w.In.Storage() || t == w.Indices && w.Shared {
 			copied += t.Numel() * t.DType().Size()
 		}
 	}
@@ -117,7 +117,7 @@ func sortLines(op string, w launch.Sorting) error {
 	var targets, sorted [2]*tensor.Tensor
 	for i, t := range []*tensor.Tensor{w.Values, w.Indices} {
 		targets[i] = s.Keep(view.Permute(op, t, order...))
-		if sorted[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage()) {
+		if sorted[i] = targets[i]; s.Err == nil && (!targets[i].IsContiguous() || t.Storage() == in.Storage() || t == w.Indices && w.Shared) {
 			sorted[i] = s.Keep(tensor.Empty(op, targets[i].Sizes(), t.DType(), device.Host))
 		}
 	}

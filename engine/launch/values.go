@@ -60,9 +60,20 @@ func Int32s(op string, t *tensor.Tensor) ([]int32, error) {
 	return view[int32](bytes), err
 }
 
+// Floats is Ints for a float64 tensor.
+func Floats(op string, t *tensor.Tensor) ([]float64, error) {
+	bytes, err := read(op, t)
+	return view[float64](bytes), err
+}
+
 // WriteInts hands the elements of a contiguous int64 tensor to a function that sets them all.
 func WriteInts(op string, t *tensor.Tensor, set func([]int64)) error {
 	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[int64](bytes)) }})
+}
+
+// WriteFloats is WriteInts for a float64 tensor.
+func WriteFloats(op string, t *tensor.Tensor, set func([]float64)) error {
+	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[float64](bytes)) }})
 }
 
 // RowMajor keeps t with its elements in row-major order and in dtype d: t itself where it is that already, and otherwise a copy. Compositions

@@ -92,13 +92,15 @@ type Lanes struct {
 }
 
 // Sorting runs a sorting kernel on every line of In along Dim, of which Keep elements and where they were are written to Values and
-// Indices, of In's shape with Keep in place of Dim's size. Values may be In. The kernel needs scratch for some entries.
+// Indices, of In's shape with Keep in place of Dim's size. Values may be In. The kernel needs scratch for some entries, for which it may
+// use the memory of Indices too; where Shared is set, other threads may write to that meanwhile.
 type Sorting struct {
 	Kernel              *kernel.Kernel
 	In, Values, Indices *tensor.Tensor
 	Dim                 int
 	Keep, Entries       int64
 	Params              [2]int64
+	Shared              bool
 }
 
 // Searching finds for each of Values the position in Keys, sorted along the last dimension, before which it belongs, or behind equal

@@ -19,6 +19,11 @@ func floats(values ...float64) params {
 	}
 }
 
+// stored fills the first kernel parameter with a number as an element of t holds it.
+func stored(value float64, t *tensor.Tensor) params {
+	return scalars(tensor.Rounded(t.DType(), dtype.FloatScalar(value)))
+}
+
 // NnLeakyRelu multiplies negative elements by a number.
 func NnLeakyRelu(out, self *tensor.Tensor, slope float64) (*tensor.Tensor, error) {
 	return nnLeakyRelu.run(out, floats(slope), self)
@@ -32,7 +37,11 @@ func NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside 
 	if closed {
 		row = nnPiecewiseGradient
 	}
-	return row.run(nil, floats(low, high, inside, outside), given, self)
+	limits := [2]dtype.Scalar{dtype.FloatScalar(low), dtype.FloatScalar(high)}
+	for i, v := range limits { // elements are compared with what an element can be
+		limits[i] = tensor.Rounded(self.DType(), v)
+	}
+	return row.run(nil, scalars(limits[0], limits[1], dtype.FloatScalar(inside), dtype.FloatScalar(outside)), given, self)
 }
 
 // NnHardtanh limits elements to [low, high]; integers to the integers there.
@@ -91,7 +100,7 @@ func Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (*tensor.Ten
 
 // Hardshrink replaces elements from -lambd to lambd by 0.
 func Hardshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, error) {
-	return hardshrink.run(out, floats(lambd), self)
+	return hardshrink.run(out, stored(lambd, self), self)
 }
 
 // NnSoftshrink moves elements towards 0.
@@ -99,7 +108,7 @@ func NnSoftshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, erro
 	if !(lambd >= 0) {
 		return nil, status.Runtimef("nn_softshrink: lambd must be 0 or more, but is %v", lambd)
 	}
-	return nnSoftshrink.run(out, floats(lambd), self)
+	return nnSoftshrink.run(out, stored(lambd, self), self)
 }
 
 // NnElu is alpha (e^x - 1) below 0.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
+	"math/cmplx"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -209,12 +210,19 @@ func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.
 
 // fillSpaced fills t with evenly spaced numbers, or with the powers of base that they are the exponents of.
 func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, base *float64) error {
-	step := (to - from) / complex(float64(max(steps-1, 1)), 0)
+	between := complex(float64(max(steps-1, 1)), 0)
+	step := (to - from) / between
+	if cmplx.IsInf(to-from) && !cmplx.IsInf(to) && !cmplx.IsInf(from) {
+		step = to/between - from/between
+		step = complex(clampFinite(real(step)), clampFinite(imag(step))) // between 2 numbers, none is a step away
+	}
 	if steps == 1 { // the end does not count, whatever it is
 		to, step = from, 0
 	}
 	return launch.On(t).Range(op, launch.Range{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
 }
+
+func clampFinite(v float64) float64 { return max(min(v, math.MaxFloat64), -math.MaxFloat64) }
 
 // endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it has no sign.
 func endpoint(s dtype.Scalar, d dtype.DType) dtype.Scalar {

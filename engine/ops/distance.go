@@ -1,8 +1,10 @@
 package ops
 
 import (
+	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -82,8 +84,10 @@ func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error
 	}
 	k := distanceKernel
 	if products && p == 2 && out.Numel() > 0 {
-		k = euclideanKernel
-		a, b = s.squares(out, a, b)
+		ofA, ofB := s.squares(out, a, b)
+		if !s.squaresFail(a, ofA) && !s.squaresFail(b, ofB) {
+			k, a, b = euclideanKernel, ofA, ofB
+		}
 	}
 	s.Do(func() error {
 		return launch.On(out).Distance(op, launch.Distance{Kernel: k, To: out, A: a, B: b, P: p})
@@ -118,6 +122,20 @@ func Pdist(self *tensor.Tensor, p float64) (*tensor.Tensor, error) {
 func (s *scope) squared(t *tensor.Tensor) *tensor.Tensor {
 	squares := s.Binary(Mul, t, t)
 	return s.Step(func() (*tensor.Tensor, error) { return Sum(nil, squares, []int64{-1}, false, dtype.None) })
+}
+
+// squaresFail reports whether squared norms of the rows of t, which are finite, overflow, or all underflow.
+func (s *scope) squaresFail(t, squares *tensor.Tensor) bool {
+	if s.Err != nil || t.Device().Type != device.CPU {
+		return false
+	}
+	low := scaledNorm(normTwoOf, t.DType(), 2).low
+	largest := 0.0
+	fails := s.some(squares, func(v float64) bool {
+		largest = max(largest, v)
+		return math.IsInf(v, 1)
+	})
+	return fails || largest < low*low && s.some(t, func(v float64) bool { return v != 0 })
 }
 
 // squares sets out to -2 times the products of the rows of a and b, matrix by matrix, and gives the rows' squared norms.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
@@ -20,18 +21,30 @@ func Div(out, self, other *tensor.Tensor, rounding string) (*tensor.Tensor, erro
 		return div.run(out, nil, self, other)
 	case "trunc":
 		if resultType(self, other).IsReducedFloat() && other.Numel() != 1 {
-			// PyTorch rounds the quotient to 16 bits before it truncates, but for one divisor of all.
-			quotient, err := div.run(out, nil, self, other)
-			if err != nil {
-				return nil, err
-			}
-			return trunc.run(quotient, nil, quotient)
+			return divideThenTruncate(out, self, other)
 		}
 		return truncDivide.divide(out, self, other)
 	case "floor":
 		return floorDivide.divide(out, self, other)
 	}
 	return nil, status.Runtimef("div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'", rounding)
+}
+
+// divideThenTruncate rounds the quotient to 16 bits before it truncates, as PyTorch does unless there is one divisor of all.
+func divideThenTruncate(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(div.name)
+	defer s.Close()
+	quotient := s.Keep(div.run(nil, nil, self, other))
+	s.Do(func() error { _, err := trunc.run(quotient, nil, quotient); return err })
+	if s.Err != nil || out == nil {
+		return s.Give(quotient)
+	}
+	to := iter.Output{Op: s.Op, Out: out, DType: quotient.DType()}
+	err := to.Broadcast(self, other)
+	if err == nil {
+		err = to.CopyFrom(quotient)
+	}
+	return to.Done(err)
 }
 
 // TrueDivide divides without rounding.

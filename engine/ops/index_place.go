@@ -36,17 +36,6 @@ func (a *indexed) read(s *scope, out, self *tensor.Tensor) {
 	a.run(s, gatherKernel, [3]*tensor.Tensor{to, from, a.index})
 }
 
-// joining makes the views for joining source, of self's dtype, into the indexed places of self by k, after which nothing but the
-// kernel remains, which the function given runs.
-func (a *indexed) joining(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) func() {
-	from := s.expand(source, a.sizes)
-	if s.Err != nil {
-		return nil
-	}
-	to := s.Keep(self.View(s.Op, a.sizes, a.strides, self.Offset()))
-	return func() { a.run(s, k, [3]*tensor.Tensor{to, a.index, from}) }
-}
-
 // write stores source, of self's dtype, at the indexed places of self; the last of several writes to a place stays.
 func (a *indexed) write(s *scope, self, source *tensor.Tensor) {
 	from := s.expand(source, a.sizes)
@@ -55,13 +44,6 @@ func (a *indexed) write(s *scope, self, source *tensor.Tensor) {
 	}
 	raw, to := s.raw(from, from.Sizes(), from.Strides()), s.raw(self, a.sizes, a.strides)
 	a.run(s, putKernel, [3]*tensor.Tensor{to, a.index, raw})
-}
-
-// combine makes the change joining.
-func (a *indexed) combine(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) {
-	if join := a.joining(s, k, self, source); s.Err == nil {
-		join()
-	}
 }
 
 // run runs a kernel that a.index is an operand of, the output first.

@@ -16,8 +16,6 @@ import (
 )
 
 var (
-	scatterAdd    = kernel.Get("scatter_add")
-	scatterMul    = kernel.Get("scatter_mul")
 	scatterMax    = kernel.Get("scatter_max")
 	scatterMin    = kernel.Get("scatter_min")
 	divideByCount = kernel.Get("divide_by_count")
@@ -29,12 +27,11 @@ type scattering struct {
 	d             int
 	index, source *tensor.Tensor   // index: positions; source: of index's sizes
 	given         []*tensor.Tensor // what the caller gave for both
-	wide          bool             // sums and products of 16 bits are kept in 32 until they are whole, as means always are
 }
 
 // newScattering checks the arguments of the scatter family, whose index has as many dimensions as self.
 func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *scattering {
-	s := &scattering{scope: scope{owner.Scope{Op: op}}, wide: true}
+	s := &scattering{scope: scope{owner.Scope{Op: op}}}
 	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepare(self, dim, index, source)
 	return s
 }
@@ -157,7 +154,7 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
 	}
 	// What takes several steps is done beside work on devices, any of whose launches may be refused.
 	steps := (name == "mean" || !includeSelf) && work.Device().Type != device.CPU
-	if d := s.accumulates(name, work.DType()); d != work.DType() || steps {
+	if d := s.accumulates(k, name, work); d != work.DType() || steps {
 		wide := s.Keep(cloned(s.Op, work, d, work.Device(), shape.Preserve))
 		s.source = s.Keep(converted(s.Op, s.source, d))
 		s.join(k, wide, name, includeSelf)
@@ -167,13 +164,16 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
 	s.join(k, work, name, includeSelf)
 }
 
-// accumulates is the dtype in which a reduction of d is kept until it is whole: the sum below a mean of integers must not wrap.
-func (s *scattering) accumulates(name string, d dtype.DType) dtype.DType {
-	switch {
-	case d.IsReducedFloat() && (name == "mean" || s.wide && (name == "sum" || name == "prod")):
-		return dtype.Float32
-	case d.IsIntegral() && d != dtype.Uint64 && name == "mean":
+// accumulates is the dtype of the copy of work that a reduction is computed in, that of work where it needs none: the sum for a mean
+// is rounded with it, and that of integers must not wrap. A copy of work for sums takes no more memory than its elements.
+func (s *scattering) accumulates(k *kernel.Kernel, name string, work *tensor.Tensor) dtype.DType {
+	d := work.DType()
+	if name == "mean" && d.IsIntegral() && d != dtype.Uint64 {
 		return dtype.Int64
+	}
+	place := placeAlong(work, s.d, s.index)
+	if name == "mean" || !shape.IsDense(work.Sizes(), work.Strides()) && !place.isSparse(work) {
+		return place.sumDType(k, d)
 	}
 	return d
 }
@@ -188,7 +188,7 @@ func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, in
 		return
 	}
 	place := placeAlong(work, s.d, s.index)
-	join := place.joining(&s.scope, k, work, s.source)
+	join := place.combining(&s.scope, k, work, s.source)
 	if !includeSelf {
 		d := work.DType()
 		place.write(&s.scope, work, s.single(identity(name, d), d, work.Device()))
@@ -310,18 +310,15 @@ func (s *scattering) reduced(out, self *tensor.Tensor, name string, includeSelf 
 // IndexAdd adds alpha*source to positions of a dimension.
 func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "index_add"
-	factor := within(op)
-	defer factor.Close()
-	if !alpha.Equal(1) {
-		if err := checkFits(op, alpha, self.DType()); err != nil {
-			return nil, err
-		}
-		if source = factor.Binary(Mul, source, factor.single(alpha, self.DType(), self.Device())); factor.Err != nil {
-			return nil, factor.Err
-		}
-	}
 	s := newIndexing(op, self, dim, index, source, true)
 	defer s.Close()
+	if !alpha.Equal(1) && s.Err == nil {
+		// The product is not rounded to 16 bits, as the sum is.
+		d := self.DType().Compute()
+		if s.Err = checkFits(op, alpha, self.DType()); s.Err == nil {
+			s.source = s.Binary(Mul, s.converted(s.source, d), s.single(alpha, d, self.Device()))
+		}
+	}
 	return s.reduced(out, self, "sum", true)
 }
 

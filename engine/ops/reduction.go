@@ -22,8 +22,6 @@ var (
 	normZeroOf  = newReducer("norm_zero")
 	normOneOf   = newReducer("norm_one")
 	normTwoOf   = newReducer("norm_two")
-	normMaxOf   = newReducer("norm_max")
-	normMinOf   = newReducer("norm_min")
 	normOtherOf = newReducer("norm_p")
 )
 
@@ -134,6 +132,9 @@ func Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (*
 	if err != nil {
 		return nil, err
 	}
+	if d.ToReal() == dtype.Float64 {
+		return scaledMean(meanOf).reduce("mean", out, self, mask, keepdim, d, d)
+	}
 	return meanOf.reduce("mean", out, self, mask, keepdim, d, d)
 }
 
@@ -149,6 +150,9 @@ func Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType)
 	mask, err := shape.WrapDims("nanmean", dim, self.Dim(), true)
 	if err != nil {
 		return nil, err
+	}
+	if d == dtype.Float64 {
+		return scaledMean(nanmeanOf).reduce("nanmean", out, self, mask, keepdim, d, d)
 	}
 	return nanmeanOf.reduceRounded("nanmean", out, self, mask, keepdim, d, d)
 }
@@ -258,13 +262,13 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 	case p == 1:
 		return normOneOf.reduce(op, out, self, mask, keepdim, d, result)
 	case p == 2:
-		return normTwoOf.reduce(op, out, self, mask, keepdim, d, result)
+		return scaledNorm(normTwoOf, d, p).reduce(op, out, self, mask, keepdim, d, result)
 	case math.IsInf(p, 1):
 		return normMaxOf.reduce(op, out, self, mask, keepdim, d, result)
 	case math.IsInf(p, -1):
 		return normMinOf.reduce(op, out, self, mask, keepdim, d, result)
 	}
-	return normOtherOf.reduce(op, out, self, mask, keepdim, d, result, p)
+	return scaledNorm(normOtherOf, d, p).reduce(op, out, self, mask, keepdim, d, result, p)
 }
 
 // LinalgVectorNorm is the vector norm of order ord over dim.

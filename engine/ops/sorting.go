@@ -58,7 +58,9 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 	case 8:
 		entries = 2 * n
 	}
-	return iter.DoneBoth(&values, &indices, lines(op, sortKernel, values.To, indices.To, self, at, n, entries, [2]int64{flag(descending), n}))
+	err = launch.On(self).Sort(op, launch.Sorting{Kernel: sortKernel, In: self, Values: values.To, Indices: indices.To, Dim: at, Keep: n, Entries: entries,
+		Params: [2]int64{flag(descending), n}, Shared: outIndices != nil})
+	return iter.DoneBoth(&values, &indices, err)
 }
 
 func flag(b bool) int64 {

@@ -128,9 +128,8 @@ func TestSearchsorted(t *testing.T) {
 	assert.Equal(t, []float64{3, 0, 4, 3}, flat(t, right))
 }
 
-// NaN belongs behind everything, and every other value behind the NaN that the search meets: it halves its range as PyTorch's
-// does.
-func TestSearchsortedPassesNaN(t *testing.T) {
+// NaN is where sort puts it: behind all other values.
+func TestSearchsortedHasNaNLast(t *testing.T) {
 	nan := math.NaN()
 	for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
 		sorted := given(t, d, []int64{6}, math.Inf(-1), -1, 0, 2, nan, nan)
@@ -141,8 +140,8 @@ func TestSearchsortedPassesNaN(t *testing.T) {
 			right bool
 			want  []float64
 		}{
-			{false, []float64{6, 3, 2, 6, 0}},
-			{true, []float64{6, 6, 3, 6, 1}},
+			{false, []float64{4, 3, 2, 4, 0}},
+			{true, []float64{6, 4, 3, 4, 1}},
 		} {
 			got, err := Searchsorted(nil, sorted, x, false, c.right, "", nil)
 			require.NoError(t, err)

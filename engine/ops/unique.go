@@ -10,7 +10,6 @@ import (
 )
 
 var (
-	uniqueKernel            = kernel.Get("unique")
 	uniqueRowsKernel        = kernel.Get("unique_rows")
 	uniqueConsecutiveKernel = kernel.Get("unique_consecutive")
 	memberKernel            = kernel.Get("member")

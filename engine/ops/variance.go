@@ -33,6 +33,9 @@ func moment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.S
 	if self.Numel() == 0 {
 		by = 0 // no elements have no variance, whatever the correction
 	}
+	if d.ToReal() == dtype.Float64 {
+		return scaledMoment(varOf, root).reduce(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(flag(root)))
+	}
 	return varOf.reduce(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(flag(root)))
 }
 
@@ -58,8 +61,7 @@ func withMean(op string, self *tensor.Tensor, dim []int64, correction dtype.Scal
 	if spread = s.Keep(moment(op, nil, self, dim, correction, keepdim, root)); s.Err != nil {
 		return nil, nil, s.Err
 	}
-	mask, _ := shape.WrapDims(op, dim, self.Dim(), true)
-	mean = s.Keep(meanOf.reduce(op, nil, self, mask, keepdim, self.DType(), self.DType()))
+	mean = s.Keep(Mean(nil, self, dim, keepdim, self.DType()))
 	return s.GiveBoth(spread, mean)
 }
 

@@ -93,6 +93,9 @@ func checkWeights(weights Span, categories int) error {
 	return nil
 }
 
+// reduction makes weights small enough for their sum.
+const reduction = 0x1p-25
+
 // grain is the number of weights or samples that are worth a thread.
 const grain = 1 << 13
 
@@ -105,16 +108,25 @@ func withReplacement[T float32 | float64](s *stream, dst []int64, weights Span, 
 			sums[row] = cumulate(cumulative[int(row)*categories:][:categories])
 		}
 	})
-	for _, sum := range sums {
-		if !isWeight(sum) || sum == 0 {
-			if err := checkWeights(weights, categories); err != nil {
-				return err
-			}
+	for row, sum := range sums {
+		if isWeight(sum) && sum > 0 {
+			continue
 		}
+		if err := checkWeights(weights, categories); err != nil {
+			return err
+		}
+		// Only the sum is not finite. It is of fewer than 1 / reduction weights.
+		c := cumulative[row*categories:][:categories]
+		get(c, weights.at(row*categories, categories))
+		for i := range c {
+			c[i] *= reduction
+		}
+		cumulate(c)
 	}
 	u := make([]float64, len(dst))
 	for i := range u {
-		u[i] = s.engine.float64()
+		// Weights of 0 at the front have fractions of 0, which are less than all u.
+		u[i] = max(s.engine.float64(), math.SmallestNonzeroFloat64)
 	}
 	parallel.For(int64(len(dst)), grain, func(begin, end int64) {
 		for at := int(begin); at < int(end); {
@@ -159,13 +171,13 @@ func (s *stream) withoutReplacement(dst []int64, weights Span, categories, sampl
 	if err := checkWeights(weights, categories); err != nil {
 		return err
 	}
-	keys := make([]float64, weights.Len)
-	get(keys, weights)
+	some, keys := make([]float64, len(s.floats)), make([]uint64, weights.Len)
 	for i := 0; i < len(keys); i += len(s.floats) {
 		e := s.floats[:min(len(s.floats), len(keys)-i)]
 		s.exponentials(e, 1)
+		get(some[:len(e)], weights.at(i, len(e)))
 		for j := range e {
-			keys[i+j] = round(weights.DType, keys[i+j]/round(weights.DType, e[j]))
+			keys[i+j] = raceKey(weights.DType, some[j], e[j])
 		}
 	}
 	race := make([]runner, samples)
@@ -178,7 +190,28 @@ func (s *stream) withoutReplacement(dst []int64, weights Span, categories, sampl
 	return nil
 }
 
-// runner is an index and its key as a number that orders as the keys do; NaN (0 / 0) is the largest, as in PyTorch.
+// raceKey orders as weight / e does, which is rounded to the dtype of weights where that neither overflows nor underflows. Weights of 0
+// come behind all others.
+func raceKey(d dtype.DType, weight, e float64) uint64 {
+	const exponent = 100 // below that of any quotient
+	divisor := round(d, e)
+	if divisor == 0 {
+		divisor = e
+	}
+	key := weight / divisor
+	rounded := round(d, key)
+	switch {
+	case weight == 0:
+		return 0
+	case rounded > 0 && !math.IsInf(rounded, 1):
+		key = rounded
+	case math.IsInf(key, 1) && divisor > 0: // bits of floats have their exponents in front
+		return 1 + math.Float64bits(math.Ldexp(weight, -exponent)/divisor) + exponent<<52
+	}
+	return 1 + math.Float64bits(key)
+}
+
+// runner is an index and its key.
 type runner struct {
 	key   uint64
 	index int64
@@ -187,14 +220,11 @@ type runner struct {
 // behind tells whether a comes after b: a smaller key, or a larger index among equals.
 func (a runner) behind(b runner) bool { return a.key < b.key || a.key == b.key && a.index > b.index }
 
-// first fills race with the runners of the largest keys, which are not negative, in descending order.
-func first(race []runner, keys []float64) {
+// first fills race with the runners of the largest keys in descending order.
+func first(race []runner, keys []uint64) {
 	n := 0
-	for i, v := range keys {
-		r := runner{math.Float64bits(v), int64(i)}
-		if v != v {
-			r.key = math.MaxUint64
-		}
+	for i, key := range keys {
+		r := runner{key, int64(i)}
 		switch {
 		case n < len(race):
 			// The last of the runners so far is on top of a heap.

@@ -43,3 +43,38 @@ def test_out_that_lies_otherwise(sizes):
     assert out[0].equal(values) and out[1].equal(indices)
     torch.sort(x, 1, out=(x, out[1]))  # over the operand itself
     assert x.equal(values) and out[1].equal(indices)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.float32, torch.int64, torch.float64], ids=str)
+def test_indices_that_others_write_to(dtype):
+    """A thread that writes to the indices, or the elements, spoils the indices and nothing else."""
+    import threading
+
+    n = 20_000
+    x = (torch.arange(n) * 7919 % 251).to(dtype)
+    y = x.clone()
+    values, indices = torch.empty(n, dtype=dtype), torch.empty(n, dtype=torch.int64)
+    over = threading.Event()
+
+    def write():
+        k = 0
+        while not over.is_set():
+            k += 1
+            indices.fill_(-1 >> 1 if k % 2 else (1 << 62) + k)
+            y.fill_(k % 100)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    want = x.sort()[0]
+    try:
+        for _ in range(60):
+            torch.sort(x, out=(values, indices))
+            assert torch.equal(values, want)
+            torch.sort(y, out=(values, indices))
+            torch.topk(y, 100)
+            torch.unique(y, return_inverse=True)
+    finally:
+        over.set()
+        thread.join()
+    torch.sort(x, out=(values, indices))
+    assert torch.equal(x[indices], values)

@@ -32,7 +32,7 @@ LT_INLINE void partition_points(int64_t *base, int64_t n, F before) {
   for (int k = 0; k < kSearches; k++) base[k] += before(base[k], k);
 }
 
-// The same where `before` may turn true again, at NaN or for lack of order: every search halves its
+// The same where `before` may turn true again for lack of order: every search halves its
 // range at the middle element, for the results of the textbook's search. Ranges differ by one at
 // most, so that none is empty before the last step.
 template <class F>

@@ -152,11 +152,18 @@ void introsort(E *e, int64_t n, Before before = {}) {
   }
 }
 
-// Moves the element of rank k to position k.
+// Moves the element of rank k to position k. Elements whose order makes the partitions uneven are
+// left to a heap after kPasses * n comparisons.
 template <class E>
 void quickselect(E *e, int64_t k, int64_t n) {
-  int64_t lo = 0, hi = n - 1;
+  constexpr int64_t kPasses = 16;
+  int64_t lo = 0, hi = n - 1, left = kPasses * n;
   while (hi > lo) {
+    if ((left -= hi - lo) < 0) {
+      heap_select(e + lo, k - lo + 1, hi - lo + 1);
+      exchange(e[lo], e[k]);
+      return;
+    }
     if (hi == lo + 1) {
       if (e[hi].key < e[lo].key) exchange(e[lo], e[hi]);
       return;

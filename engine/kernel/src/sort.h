@@ -59,26 +59,20 @@ LT_INLINE T value_of_key(K key) {
   return T(-1) < T(0) ? T(key ^ K(K(1) << (8 * sizeof(T) - 1))) : T(key);
 }
 
-// The order of values themselves, in which NaN, unlike its key, is neither less nor greater than
-// any. 16-bit floats compare by their keys.
-template <class T, class F>
-LT_INLINE bool compare_values(T a, T b, F f) {
-  if constexpr (kind_of<T> == kFloating && sizeof(T) == 2) {
-    using K = decltype(sort_key(a));
-    constexpr K nan = K(~K(0));
-    const K x = sort_key(a), y = sort_key(b);
-    return (x != nan) & (y != nan) & f(x, y);
-  } else {
-    return f(a, b);
-  }
+// The order of values in sorted results: NaN is the largest and equals NaN. 16-bit floats compare
+// by their keys.
+template <class T>
+LT_INLINE bool is_at_least(T a, T b) {
+  if constexpr (kind_of<T> == kFloating && sizeof(T) == 2)
+    return sort_key(a) >= sort_key(b);
+  else if constexpr (kind_of<T> == kFloating)
+    return (a >= b) | (a != a);
+  else
+    return a >= b;
 }
 template <class T>
 LT_INLINE bool is_greater(T a, T b) {
-  return compare_values(a, b, [](auto x, auto y) { return x > y; });
-}
-template <class T>
-LT_INLINE bool is_at_least(T a, T b) {
-  return compare_values(a, b, [](auto x, auto y) { return x >= y; });
+  return !is_at_least(b, a);
 }
 
 // Packed, as there is one for every element, and allowed to lie where the indices go in the end.

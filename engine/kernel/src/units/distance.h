@@ -14,9 +14,27 @@ struct distance_args {
 
 constexpr int kLanes = 16;  // partial sums that run side by side, added up in a fixed order
 
+// The sums of powers below which some of the powers may have lost digits.
+template <class T>
+constexpr T kSmallSum = sizeof(T) == 4 ? T(0x1p-102) : T(0x1p-969);
+
+// The p-norm of the differences of two rows, scaled by the largest one, where the sum of their
+// powers overflows or is small.
+template <class T>
+T scaled_distance(const T *a, const T *b, int64_t width, T p, T plain) {
+  T most = 0, total = 0;
+  for (int64_t k = 0; k < width; k++) {
+    const T d = (T)fabs(a[k] - b[k]);
+    most = d > most ? d : most;
+  }
+  if (most == 0 || most - most != 0) return plain;
+  for (int64_t k = 0; k < width; k++) total += (T)pow(fabs(a[k] - b[k]) / most, p);
+  return most * (T)pow(total, 1 / p);
+}
+
 // Step joins an accumulated value and a difference, which is >= 0 or NaN; Join joins two
-// accumulated values.
-template <class T, class Step, class Join, class End>
+// accumulated values. kPowers tells that these are sums of powers.
+template <class T, bool kPowers, class Step, class Join, class End>
 LT_INLINE void distances(const distance_args *g, Step step, Join join, End end) {
   const T *a = (const T *)g->a;
   T *out = (T *)g->out;
@@ -30,7 +48,10 @@ LT_INLINE void distances(const distance_args *g, Step step, Join join, End end) 
       for (int l = 0; k < g->width; k++, l++) sums[l] = step(sums[l], (T)fabs(a[k] - b[k]));
       T total = sums[0];
       for (int l = 1; l < kLanes; l++) total = join(total, sums[l]);
-      *out++ = end(total);
+      *out = end(total);
+      if (kPowers && (total == T(INFINITY) || total < kSmallSum<T>))
+        *out = scaled_distance(a, b, g->width, (T)g->p, *out);
+      out++;
     }
   }
 }
@@ -54,15 +75,16 @@ struct Distance {
     const auto most = [](T x, T y) { return larger(x, y); };
     const auto same = [](T x) { return x; };
     if (p == 0)
-      distances<T>(g, [](T s, T d) { return s + (d > 0 ? 1 : d); }, add, same);
+      distances<T, false>(g, [](T s, T d) { return s + (d > 0 ? 1 : d); }, add, same);
     else if (p == 1)
-      distances<T>(g, add, add, same);
+      distances<T, false>(g, add, add, same);
     else if (p == 2)
-      distances<T>(g, [](T s, T d) { return s + d * d; }, add, [](T s) { return (T)sqrt(s); });
+      distances<T, true>(
+          g, [](T s, T d) { return s + d * d; }, add, [](T s) { return (T)sqrt(s); });
     else if (isinf(p))
-      distances<T>(g, most, most, same);
+      distances<T, false>(g, most, most, same);
     else
-      distances<T>(
+      distances<T, true>(
           g, [p](T s, T d) { return s + (T)pow(d, p); }, add,
           [p](T s) { return (T)pow(s, 1 / p); });
   }

@@ -68,6 +68,13 @@ struct Histogram {
     }
   }
 
+  // The bin of x where the range, or its product with the number of bins, overflows.
+  template <class W>
+  static LT_INLINE int64_t bin_of_scaled(W x, W low, W high, int64_t n) {
+    constexpr W scale = W(0x1p-64);
+    return (int64_t)((x * scale - low * scale) * W(n) / (high * scale - low * scale));
+  }
+
   // The number of the bin of a point, -1 where it is in none.
   template <class T, Place kPlace>
   static LT_INLINE int64_t bin_of(const T *point, const T *const *edges, const int64_t *bins,
@@ -82,8 +89,10 @@ struct Histogram {
       if (kPlace == kSearch) {
         bin = partition_point(n + 1, [=](int64_t j) { return widened(e[j]) <= x; }) - 1;
       } else {
-        bin = (int64_t)rounded<T>(rounded<T>(rounded<T>(x - low) * rounded<T>((decltype(x + 0))n)) /
-                                  rounded<T>(high - low));
+        const auto part = rounded<T>(rounded<T>(x - low) * rounded<T>((decltype(x + 0))n));
+        const auto span = rounded<T>(high - low);
+        bin = part - part == 0 && span - span == 0 ? (int64_t)rounded<T>(part / span)
+                                                   : bin_of_scaled(x, low, high, n);
       }
       if (bin < 0) bin = 0;
       if (bin >= n) bin = n - 1;  // the last bin has both its edges

@@ -36,6 +36,7 @@ struct Sort {
     }
     for (int64_t i = 0; i < n; i++) {
       const int64_t to = starts[entry(in, i, flip).key]++;
+      if (to >= n) continue;  // another thread changed the elements after they were counted
       values[to] = in[i];
       indices[to] = i;
     }
@@ -203,7 +204,7 @@ struct Mode {
   }
 };
 
-// Whether n values are in order, without NaN among them.
+// Whether n values are in order.
 template <class T, class At>
 LT_INLINE bool in_order(int64_t n, At at) {
   int64_t outside = 0;

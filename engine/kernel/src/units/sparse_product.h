@@ -1,6 +1,6 @@
 // Products of matrices in compressed rows. Compressed and plain indices are read once and checked
 // where they are used, as another thread may write to them at any time. Sums are in the order of
-// the entries, those of 16-bit floats in float32.
+// the entries, those of 16-bit floats in float32, those of long rows by blocks of entries.
 #include "../cast.h"
 #include "../sort.h"
 
@@ -63,7 +63,8 @@ struct spmm_args {
   int64_t step, columns, begin, end, failed, bad;
 };
 
-constexpr int64_t kAhead = 8;  // entries from which rows are fetched into the caches
+constexpr int64_t kAhead = 8;     // entries from which rows are fetched into the caches
+constexpr int64_t kBlock = 4096;  // entries whose sum is added to that of the row at once
 
 // Columns `from` to from + w of one row; kWidth is w where that is known to the compiler.
 template <class T, class I, int kWidth>
@@ -73,9 +74,13 @@ LT_INLINE bool spmm_columns(spmm_args *g, int64_t begin, int64_t end, int64_t fr
   if constexpr (kWidth > 0) w = kWidth;
   const Csr<I> a{g->a};
   const T *values = (const T *)g->a.values;
-  alignas(64) Sum<T> sum[kWidth > 0 ? kWidth : kMost];
-  for (int64_t j = 0; j < w; j++) sum[j] = Sum<T>(0);
-  for (int64_t e = begin; e < end; e++) {
+  alignas(64) Sum<T> sum[kWidth > 0 ? kWidth : kMost], blocks[kWidth > 0 ? kWidth : kMost];
+  for (int64_t j = 0; j < w; j++) sum[j] = blocks[j] = Sum<T>(0);
+  for (int64_t e = begin, next = begin + kBlock; e < end; e++) {
+    if (e == next) {
+      for (int64_t j = 0; j < w; j++) blocks[j] = plus<T>(blocks[j], sum[j]), sum[j] = Sum<T>(0);
+      next += kBlock;
+    }
     const int64_t at = a.plain(e);
     if ((uint64_t)at >= (uint64_t)g->a.size) {
       g->bad = at;
@@ -98,7 +103,9 @@ LT_INLINE bool spmm_columns(spmm_args *g, int64_t begin, int64_t end, int64_t fr
     const Sum<T> v = load_value(values[e]);
     for (int64_t j = 0; j < w; j++) sum[j] = plus<T>(sum[j], times<T>(v, load_value(row[j])));
   }
-  for (int64_t j = 0; j < w; j++) out[from + j] = convert<T>(sum[j]);
+  const bool blocked = end - begin > kBlock;
+  for (int64_t j = 0; j < w; j++)
+    out[from + j] = convert<T>(blocked ? plus<T>(blocks[j], sum[j]) : sum[j]);
   return true;
 }
 

@@ -53,7 +53,15 @@ struct Lerp {
         near = w.re * w.re + w.im * w.im < RealOf<T>(0.25);
       else
         near = (w < T(0.5)) & (w > T(-0.5));
-      return multiply_add(near ? w : T(w - T(1)), T(b - a), near ? a : b);
+      const T weight = near ? w : T(w - T(1)), from = near ? a : b, distance = b - a;
+      const T plain = multiply_add(weight, distance, from);
+      if constexpr (kind_of<T> == kFloating) {  // halves of finite ends have a finite distance
+        const T half = T(0.5), sum = multiply_add(weight, T(b * half - a * half), T(from * half));
+        const bool overflows = (distance - distance != 0) & (a - a == 0) & (b - b == 0);
+        return overflows ? T(sum + sum) : plain;
+      } else {
+        return plain;
+      }
     });
   }
 };

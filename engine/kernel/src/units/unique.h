@@ -166,7 +166,8 @@ struct Unique {
   }
 };
 
-// Distinct rows in lexicographic order, in which NaN equals what it is compared to.
+// Distinct rows in lexicographic order, with NaN as the largest value; rows with NaN equal no
+// other.
 struct UniqueRows {
   template <class T>
   static void row(unique_args *a) {
@@ -180,7 +181,7 @@ struct UniqueRows {
         if (is_greater(b[j], a[j])) return true;
         if (is_greater(a[j], b[j])) return false;
       }
-      return false;
+      return x < y;
     };
     introsort(e, a->n, before);
     group<T>(

@@ -1,0 +1,186 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	scatterAdd   = kernel.Get("scatter_add")
+	scatterMul   = kernel.Get("scatter_mul")
+	uniqueKernel = kernel.Get("unique")
+)
+
+// longSum is the number of terms from which a float32 sum is computed in float64: at 2^24 ones a float32 sum stops growing.
+const longSum = 1 << 23
+
+// combine joins source, of self's dtype or of the dtype that its sums are computed in, into the indexed elements of self by k.
+func (a *indexed) combine(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) {
+	if join := a.combining(s, k, self, source); s.Err == nil {
+		join()
+	}
+}
+
+// combining allocates all memory that combine needs and returns a function that does the rest.
+func (a *indexed) combining(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) (join func()) {
+	if s.Err != nil {
+		return nil
+	}
+	d := a.sumDType(k, self.DType())
+	switch {
+	case d == self.DType():
+		return a.combiningIn(s, k, self, source)
+	case a.isSparse(self):
+		return a.combiningRows(s, k, self, source, d)
+	}
+	return a.combiningAll(s, k, self, source, d)
+}
+
+// combiningIn is combining in the dtype of self.
+func (a *indexed) combiningIn(s *scope, k *kernel.Kernel, self, source *tensor.Tensor) func() {
+	from := s.expand(source, a.sizes)
+	if s.Err != nil {
+		return nil
+	}
+	to := s.Keep(self.View(s.Op, a.sizes, a.strides, self.Offset()))
+	return func() { a.run(s, k, [3]*tensor.Tensor{to, a.index, from}) }
+}
+
+// sumDType is the dtype in which k accumulates elements of d: 16-bit floats are summed and multiplied in float32 and rounded once.
+func (a *indexed) sumDType(k *kernel.Kernel, d dtype.DType) dtype.DType {
+	switch {
+	case k != scatterAdd && k != scatterMul:
+		return d
+	case d.IsReducedFloat():
+		return d.Compute()
+	case k == scatterMul || a.mostTerms() < longSum:
+		return d
+	case d == dtype.Float32:
+		return dtype.Float64
+	case d == dtype.Complex64:
+		return dtype.Complex128
+	}
+	return d
+}
+
+// mostTerms is the largest number of source elements that one element of the indexed tensor can receive.
+func (a *indexed) mostTerms() int64 {
+	n := int64(1)
+	for i, size := range a.sizes {
+		if a.strides[i] == 0 {
+			n *= size
+		}
+	}
+	return n
+}
+
+// isSparse reports whether a copy of the positions that index names is smaller than one of self. No index dimension may be one of self
+// too, as it is for scatter.
+func (a *indexed) isSparse(self *tensor.Tensor) bool {
+	if self.Device().Type != device.CPU {
+		return false
+	}
+	named := int64(1)
+	for i, size := range a.index.Sizes() {
+		switch {
+		case a.index.Strides()[i] == 0 || size == 1:
+		case a.strides[i] != 0:
+			return false
+		default:
+			named *= size
+		}
+	}
+	return named*2 <= a.size || !shape.IsDense(self.Sizes(), self.Strides())
+}
+
+// combiningAll is combining in a copy of self in dtype d.
+func (a *indexed) combiningAll(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
+	wide := s.Keep(tensor.EmptyStrided(s.Op, self.Sizes(), self.Strides(), d, self.Device()))
+	join := a.combiningIn(s, k, wide, s.converted(source, d))
+	return func() {
+		s.copy(wide, self)
+		join()
+		s.copy(self, wide)
+	}
+}
+
+// combiningRows is combining in a copy, in dtype d, of those elements of self that index names.
+func (a *indexed) combiningRows(s *scope, k *kernel.Kernel, self, source *tensor.Tensor, d dtype.DType) func() {
+	positions, numbers := a.distinct(s)
+	if s.Err != nil {
+		return nil
+	}
+	named := &indexed{sizes: []int64{positions.Numel()}, strides: []int64{0}, step: a.step, size: a.size}
+	for i := range a.sizes {
+		if a.strides[i] != 0 {
+			named.sizes, named.strides = append(named.sizes, a.sizes[i]), append(named.strides, a.strides[i])
+		}
+	}
+	named.index = s.along(positions, named.sizes, 0)
+	rows, wide := s.empty(self, self.DType(), named.sizes...), s.empty(self, d, named.sizes...)
+	if s.Err != nil {
+		return nil
+	}
+	b := &indexed{sizes: a.sizes, strides: make([]int64, len(a.sizes)), step: wide.Strides()[0], size: named.sizes[0], index: numbers}
+	for i, d := 0, 1; i < len(a.sizes); i++ {
+		if a.strides[i] != 0 {
+			b.strides[i] = wide.Strides()[d]
+			d++
+		}
+	}
+	in, to := s.raw(self, named.sizes, named.strides), s.raw(rows, rows.Sizes(), rows.Strides())
+	join := b.combiningIn(s, k, wide, s.converted(source, d))
+	return func() {
+		named.run(s, gatherKernel, [3]*tensor.Tensor{to, in, named.index})
+		s.copy(wide, rows)
+		join()
+		s.copy(rows, wide)
+		named.run(s, putKernel, [3]*tensor.Tensor{in, named.index, to})
+	}
+}
+
+// distinct returns the positions that index names, each once, and the number of each element of index among them, expanded as index is.
+func (a *indexed) distinct(s *scope) (positions, numbers *tensor.Tensor) {
+	sizes := slices.Clone(a.index.Sizes())
+	for i, stride := range a.index.Strides() {
+		if stride == 0 {
+			sizes[i] = 1
+		}
+	}
+	// Index elements of any sign become positions, in memory that no other thread writes to.
+	zero := s.expand(s.single(dtype.IntScalar(0), dtype.Int64, a.index.Device()), sizes)
+	named := s.Keep(tensor.Empty(s.Op, sizes, dtype.Int64, a.index.Device()))
+	if s.Err != nil {
+		return nil, nil
+	}
+	from := s.Keep(a.index.View(s.Op, sizes, a.index.Strides(), a.index.Offset()))
+	s.Do(func() error {
+		return launch.On(named).Indexed(s.Op, launch.Indexed{Kernel: locateKernel, Compute: dtype.Int64, Operands: [3]*tensor.Tensor{named, zero, from}, Step: 1, Size: a.size, Check: a.check})
+	})
+	if s.Err != nil {
+		return nil, nil
+	}
+	numbers = s.empty(named, dtype.Int64, sizes...)
+	column := s.reshape(named, named.Numel(), 1)
+	if s.Err != nil {
+		return nil, nil
+	}
+	groups, err := launch.On(named).Unique(s.Op, launch.Distinct{Kernel: uniqueKernel, In: column, Inverse: numbers})
+	positions = s.Keep(groups.Rows, err)
+	s.Keep(groups.Counts, nil)
+	if s.Err != nil {
+		return nil, nil
+	}
+	return s.reshape(positions, positions.Numel()), s.expand(numbers, a.sizes)
+}
+
+// converted is t in dtype d.
+func (s *scope) converted(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, t, d) })
+}

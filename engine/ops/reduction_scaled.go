@@ -1,0 +1,145 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	normMaxOf = newReducer("norm_max")
+	normMinOf = newReducer("norm_min")
+)
+
+// scaled is a reduction that multiplies its result by c, or by a power of c, where all elements are multiplied by c > 0. Where intermediate values overflow
+// or underflow, it is computed of elements that are divided by the largest magnitude among those that are reduced together.
+type scaled struct {
+	reducer
+	by        reducer // the magnitude that elements are divided by
+	power     int     // of that magnitude, by which the results are multiplied
+	low, high float64 // the results that intermediate values cannot have spoilt
+	nan       bool    // whether NaN may be such a result
+}
+
+// Results of sums of squares of float32 from 2^-51 on have lost no digits to subnormal squares, those of float64 from 2^-484 on.
+const (
+	leastExponent32, mostExponent32 = -102, 127
+	leastExponent64, mostExponent64 = -969, 1023
+)
+
+// scaledNorm is the p-norm, which the sum of powers of the magnitudes is computed for in dtype d.
+func scaledNorm(r reducer, d dtype.DType, p float64) scaled {
+	least, most := leastExponent32, mostExponent32
+	if d.ToReal() == dtype.Float64 {
+		least, most = leastExponent64, mostExponent64
+	}
+	n := scaled{reducer: r, by: normMaxOf, power: 1, low: math.Exp2(float64(least) / p), high: math.Exp2(float64(most) / p)}
+	if p < 0 {
+		n.by, n.low, n.high = normMinOf, n.high, n.low
+	}
+	return n
+}
+
+// scaledMean is r, a mean of float64 or complex128, whose sum may overflow.
+func scaledMean(r reducer) scaled {
+	return scaled{reducer: r, by: normMaxOf, power: 1, low: -math.MaxFloat64, high: math.MaxFloat64, nan: true}
+}
+
+// scaledMoment is r, the variance, or the standard deviation where root is set, of float64 or complex128, whose squares may overflow and
+// underflow.
+func scaledMoment(r reducer, root bool) scaled {
+	if root {
+		return scaled{reducer: r, by: normMaxOf, power: 1, low: math.Exp2(leastExponent64 / 2), high: math.MaxFloat64, nan: true}
+	}
+	return scaled{reducer: r, by: normMaxOf, power: 2, high: math.MaxFloat64, nan: true}
+}
+
+// reduce is reduce of the reducer, with results that intermediate values have spoilt computed anew.
+func (r scaled) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType, params ...float64) (*tensor.Tensor, error) {
+	if in.Device().Type != device.CPU || in.Numel() == 0 || out != nil && out.DType() != result {
+		return r.reducer.reduce(op, out, in, mask, keepdim, compute, result, params...)
+	}
+	s := within(op)
+	defer s.Close()
+	made := s.Keep(r.reducer.reduce(op, nil, in, mask, keepdim, compute, result, params...))
+	if s.outside(made, r.low, r.high, r.nan) {
+		if again := r.again(s, in, mask, compute, result, params); again != nil {
+			made = s.reshape(again, made.Sizes()...)
+		}
+	}
+	return s.result(out, made)
+}
+
+// again computes the results of elements that are divided by r.by, and multiplies them by it; nil where that is 0 or not finite everywhere.
+func (r scaled) again(s *scope, in *tensor.Tensor, mask []bool, compute, result dtype.DType, params []float64) *tensor.Tensor {
+	d := compute.Compute()
+	unit := 1.0
+	if d.IsComplex() { // whose magnitudes may be twice as large as numbers are
+		unit = 0.25
+		in = s.Binary(Mul, s.converted(in, d), s.Number(dtype.FloatScalar(unit)))
+	}
+	if s.Err != nil {
+		return nil
+	}
+	magnitudes := s.Keep(r.by.reduce(s.Op, nil, in, mask, true, compute, d.ToReal()))
+	if !s.some(magnitudes, isScale) {
+		return nil
+	}
+	scales := s.contiguousCopy(magnitudes, dtype.Float64)
+	s.Do(func() error {
+		return launch.WriteFloats(s.Op, scales, func(values []float64) {
+			for i, v := range values {
+				if !isScale(v) {
+					values[i] = 1
+				}
+			}
+		})
+	})
+	by := s.converted(scales, d.ToReal())
+	divided := s.Step(func() (*tensor.Tensor, error) { return div.run(nil, nil, s.converted(in, d), by) })
+	made := s.Step(func() (*tensor.Tensor, error) {
+		return r.reducer.reduce(s.Op, nil, divided, mask, true, d, result.Compute(), params...)
+	})
+	for range r.power {
+		made = s.Binary(Mul, s.Binary(Mul, made, by), s.Number(dtype.FloatScalar(1/unit)))
+	}
+	return s.converted(made, result)
+}
+
+// isScale reports whether elements can be divided by v.
+func isScale(v float64) bool { return v > 0 && v <= math.MaxFloat64 }
+
+// outside reports whether an element of t is less than low or greater than high, or NaN where nan is set.
+func (s *scope) outside(t *tensor.Tensor, low, high float64, nan bool) bool {
+	return s.some(t, func(v float64) bool { return v < low || v > high || nan && v != v })
+}
+
+// some reports whether holds is true of an element of t, or of the real or imaginary part of one.
+func (s *scope) some(t *tensor.Tensor, holds func(v float64) bool) bool {
+	switch {
+	case s.Err != nil:
+		return false
+	case t.Numel() == 1:
+		v := s.item(t)
+		return holds(v.Float()) || v.Kind == dtype.KindComplex && holds(v.Im)
+	}
+	d := dtype.Float64
+	if t.DType().IsComplex() {
+		d = dtype.Complex128
+	}
+	values := s.cast(t, d)
+	if s.Err != nil {
+		return false
+	}
+	all, err := launch.Floats(s.Op, values)
+	s.Fail(err)
+	for _, v := range all {
+		if holds(v) {
+			return true
+		}
+	}
+	return false
+}
