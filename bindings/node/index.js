@@ -19,7 +19,7 @@ const { internal, functional } = require('./lib/gen_places.js');
 const { settled } = require('./lib/waiting.js');
 const { version } = require('./package.json');
 
-const { install, Node, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+const { Node, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 for (const name of internal) delete operators[name];
 const nn = { ...operators.nn, ...Object.fromEntries(functional.map((name) => [name, operators[name]])) };
 

@@ -2,15 +2,15 @@
 
 // The classes of objects that own handles of the library's. An object has the number of its box, in which the addon keeps the handle
 // (src/box.c): a private field, which nobody else can read, give to another object or change.
-const v8 = require('node:v8');
-const vm = require('node:vm');
+const { addon } = require('./addon.js');
+const { collect } = require('./collector.js');
+const { isForeign, localized, localizeAsync } = require('./realm.js');
 const { watch, unwatch } = require('./signals.js');
 
 // What the addon and this file hand each other without the time that arguments and results take: numbers of boxes, and what the
 // arguments of a call are. As in src/addon.h.
-const memory = new ArrayBuffer(192);
-const cell = new Int32Array(memory, 0, 16);
-const numbers = new Float64Array(memory, 64, 16);
+const cell = new Int32Array(addon.memory, 0, 16);
+const numbers = new Float64Array(addon.memory, 64, 16);
 // An object's box that the addon asked for, or is to have; that of the object which is being made; how many arguments were noted;
 // whether an error is the addon's own; and the kinds of the arguments, from this one on.
 const [READ, MADE, NOTED, FAILED, KINDS] = [0, 1, 2, 3, 4];
@@ -185,11 +185,17 @@ const classes = [Tensor, Storage, Generator, Node];
 const [makeTensor, ...others] = [define(Tensor, properties), define(Storage, {}), define(Generator, {}), define(Node, {})];
 const makers = [makeTensor, ...others].map((make) => () => make(cell[MADE]));
 
-// Arrays that only JavaScript knows as such, which are proxies.
-const LIST = -1000;
+// Arrays that only JavaScript knows as such, which are proxies, and objects of another copy of the package.
+const [LIST, STRANGER] = [-1000, -1001];
+
+// The objects of every copy have it.
+const brand = Symbol.for('libtensor.object');
+for (const Class of classes) Object.defineProperty(Class.prototype, brand, { value: true });
+
+const isStranger = (value) => typeof value === 'object' && value !== null && value[brand] === true && numberOf(value) === 0;
 
 function read(object) {
-  cell[READ] = numberOf(object) || (Array.isArray(object) ? LIST : 0);
+  cell[READ] = numberOf(object) || (Array.isArray(object) ? LIST : object[brand] === true ? STRANGER : 0);
 }
 
 function write(object) {
@@ -303,7 +309,8 @@ function noting(call, makes) {
       else if (count === 2) value = call.call(this, a, b, made);
       else if (count === 3) value = call.call(this, a, b, c, made);
       else value = call.call(this, a, b, c, d, made);
-      return cell[MADE] === 0 ? value : owned(made);
+      if (cell[MADE] !== 0) return owned(made);
+      return isForeign && !makes ? localized(value) : value;
     } catch (error) {
       if (cell[FAILED]) Error.captureStackTrace(error, noted);
       cell[FAILED] = 0;
@@ -312,27 +319,22 @@ function noting(call, makes) {
   };
 }
 
-// V8's collector, which a flag uncovers to contexts made while it is set.
-let gc;
-function collector() {
-  v8.setFlagsFromString('--expose-gc');
-  try {
-    return vm.runInNewContext('gc');
-  } finally {
-    if (!globalThis.gc) v8.setFlagsFromString('--no-expose-gc');
-  }
+const kinds = [Error, RangeError, TypeError];
+
+// An error of the addon's.
+function fail(kind, code, message) {
+  return Object.assign(new kinds[kind](message), { code });
 }
 
-function collect(all) {
-  gc ??= collector();
-  gc({ type: all ? 'major' : 'minor' });
+// Node and its relatives let a reference go while a finalizer is waiting for its object; others need it until that has run.
+const isEager = !process.versions.deno && !process.versions.bun;
+
+function install() {
+  native = {};
+  const toTensor = (array, op) => late.tensor(array, op);
+  addon.install(native, { classes, makers, read, write, collect, noting, dtypes, watch, unwatch, toTensor, fail, isEager });
+  if (isForeign) for (const place of [native, ...classes.map((Class) => Class.prototype)]) localizeAsync(place);
+  return native;
 }
 
-function install(addon) {
-  native = addon;
-  // An addon that is loaded already has the classes of before.
-  if (!addon.Tensor) addon.install(addon, { classes, makers, read, write, cell, collect, noting, dtypes, watch, unwatch, toTensor: (array, op) => late.tensor(array, op) });
-  return addon;
-}
-
-module.exports = { indexed, install, late, views };
+module.exports = { indexed, install, isStranger, late, views };

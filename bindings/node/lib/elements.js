@@ -41,7 +41,7 @@ function elements(t, share) {
   const View = views[dtype];
   if (!View) throw typeError(`elements: there is no typed array for dtype ${dtype}; dequantize() gives its numbers, intRepr() its integers`);
   const found = native.memoryOf(t, share);
-  if (found instanceof Uint8Array) return new View(found.buffer, found.byteOffset, found.byteLength / View.BYTES_PER_ELEMENT);
+  if (memory.isTyped(found)) return new View(found.buffer, found.byteOffset, found.byteLength / View.BYTES_PER_ELEMENT);
   if (found) return new View(found);
   return withForm(t, t.contiguous(), (dense) => elements(dense, share));
 }

@@ -1,12 +1,13 @@
 'use strict';
 
 // save and load: JavaScript's containers as the JSON text and list of tensors that files take, and back.
+const { types } = require('node:util');
 const native = require('./native.js');
 const memory = require('./memory.js');
 const { tensor } = require('./create.js');
 const { inNameOf, typeError } = require('./options.js');
 
-const { Tensor, Storage } = native;
+const { Storage } = native;
 
 // Collects the tensors of a value while it turns the value into what JSON.stringify takes.
 class Encoder {
@@ -80,12 +81,12 @@ class Encoder {
   }
 
   object(value, path) {
-    if (value instanceof Tensor) return { tensor: this.number(value, () => value) };
+    if (native.isTensor(value)) return { tensor: this.number(value, () => value) };
     if (value instanceof Storage) return { storage: this.number(value, () => this.bytesOf(value)) };
-    if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') };
+    if (types.isUint8Array(value)) return { bytes: Buffer.from(value).toString('base64') };
     if (Array.isArray(value)) return value.map((item, i) => this.node(item, `${path}[${i}]`));
-    if (value instanceof Set) return { set: Array.from(value, (item) => this.node(item, `an item of ${path}`)) };
-    if (value instanceof Map) return this.dict(value, path);
+    if (types.isSet(value)) return { set: Array.from(value, (item) => this.node(item, `an item of ${path}`)) };
+    if (types.isMap(value)) return this.dict(value, path);
     if (value.kind === 'float' && typeof value.value === 'number') return this.float(value.value);
     const prototype = Object.getPrototypeOf(value);
     // Objects of other contexts have another Object.prototype.
@@ -112,9 +113,9 @@ class Encoder {
 // The items of a container, undefined for what is none.
 function contents(value) {
   if (Array.isArray(value)) return value;
-  if (value instanceof Set) return [...value];
-  if (value instanceof Map) return [...value.keys(), ...value.values()];
-  if (typeof value !== 'object' || value === null || value instanceof Tensor || value instanceof Storage || ArrayBuffer.isView(value)) return undefined;
+  if (types.isSet(value)) return [...value];
+  if (types.isMap(value)) return [...value.keys(), ...value.values()];
+  if (typeof value !== 'object' || value === null || native.isTensor(value) || value instanceof Storage || ArrayBuffer.isView(value)) return undefined;
   return Object.values(value);
 }
 

@@ -2,6 +2,7 @@
 
 // Options of the functions that are written in JavaScript: those of the addon check their own.
 const { types } = require('node:util');
+const { isStranger } = require('./classes.js');
 const native = require('./native.js');
 
 function failure(Kind, code, message) {
@@ -57,6 +58,7 @@ function kindOf(value) {
   if (native.isTensor(value)) return 'a tensor';
   if (Array.isArray(value)) return 'an array';
   if (types.isTypedArray(value)) return 'a typed array';
+  if (isStranger(value)) return 'an object of another copy of libtensor (tensor() copies a tensor of it)';
   return typeof value === 'object' ? 'an object' : typeof value === 'string' ? `the text '${value}'` : typeof value;
 }
 

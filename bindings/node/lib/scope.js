@@ -1,5 +1,6 @@
 'use strict';
 
+const { types } = require('node:util');
 const native = require('./native.js');
 const { kindOf, typeError } = require('./options.js');
 
@@ -12,8 +13,8 @@ function collect(value, into, seen) {
   if (classes.some((Class) => value instanceof Class)) {
     into.push(value);
   } else if (!ArrayBuffer.isView(value)) {
-    if (value instanceof Map) for (const key of value.keys()) collect(key, into, seen);
-    for (const item of value instanceof Map || value instanceof Set ? value.values() : Object.values(value)) collect(item, into, seen);
+    if (types.isMap(value)) for (const key of value.keys()) collect(key, into, seen);
+    for (const item of types.isMap(value) || types.isSet(value) ? value.values() : Object.values(value)) collect(item, into, seen);
   }
 }
 

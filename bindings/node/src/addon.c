@@ -1,20 +1,28 @@
 // The module: environments and the values that are no operators.
+#include <dlfcn.h>
+
 #include "addon.h"
 
-static void delete_references(napi_env env, lt_env *e) {
-  const napi_ref others[] = {e->reader,    e->writer, e->collector, e->noting, e->watch,
-                             e->to_tensor, e->cells,  e->raised,    e->unwatch};
-  for (int i = 0; i < LT_CLASSES; i++)
-    if (e->makers[i]) napi_delete_reference(env, e->makers[i]);
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (others[i]) napi_delete_reference(env, others[i]);
+static void delete_reference(napi_env env, napi_ref *reference) {
+  if (*reference) napi_delete_reference(env, *reference);
+  *reference = NULL;
+}
+
+// Forgets what lib/classes.js has given.
+static void leave_parts(napi_env env, lt_env *e) {
+  napi_ref *const all[] = {&e->reader,    &e->writer, &e->collector, &e->noting, &e->watch,
+                           &e->to_tensor, &e->fail,   &e->parts,     &e->unwatch};
+  for (int i = 0; i < LT_CLASSES; i++) delete_reference(env, &e->makers[i]);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) delete_reference(env, all[i]);
 }
 
 static void close_env(napi_env env, void *data, void *hint) {
   (void)hint;
   lt_env *e = data;
-  lt_close_warnings();
-  delete_references(env, e);
+  lt_close_warnings(e);
+  leave_parts(env, e);
+  delete_reference(env, &e->cells);
+  delete_reference(env, &e->raised);
   while (e->scope) {
     lt_scope *outer = e->scope->outer;
     free(e->scope);
@@ -68,30 +76,25 @@ static bool get(napi_env env, napi_value object, const char *name, napi_value *v
 static bool keep(napi_env env, napi_value object, const char *name, napi_ref *reference) {
   napi_value value;
   return get(env, object, name, &value) &&
-         lt_ok(env, napi_create_reference(env, value, 1, reference));
+         lt_ok(env, napi_create_reference(env, value, 0, reference));
 }
 
 // What lib/classes.js has, but for the classes.
 static bool keep_parts(napi_env env, lt_env *e, napi_value parts) {
-  napi_value makers, maker, cells, buffer;
-  napi_typedarray_type type;
-  size_t offset, length;
-  void *cell;
+  napi_value makers, maker, eager;
+  leave_parts(env, e);  // of an attempt that failed
   if (!get(env, parts, "makers", &makers)) return false;
   for (uint32_t i = 0; i < LT_CLASSES; i++)
     if (!lt_ok(env, napi_get_element(env, makers, i, &maker)) ||
-        !lt_ok(env, napi_create_reference(env, maker, 1, &e->makers[i])))
+        !lt_ok(env, napi_create_reference(env, maker, 0, &e->makers[i])))
       return false;
-  if (!keep(env, parts, "read", &e->reader) || !keep(env, parts, "write", &e->writer) ||
-      !keep(env, parts, "collect", &e->collector) || !keep(env, parts, "noting", &e->noting) ||
-      !keep(env, parts, "watch", &e->watch) || !keep(env, parts, "unwatch", &e->unwatch) ||
-      !keep(env, parts, "toTensor", &e->to_tensor) || !keep(env, parts, "cell", &e->cells) ||
-      !get(env, parts, "cell", &cells) ||
-      !lt_ok(env, napi_get_typedarray_info(env, cells, &type, &length, &cell, &buffer, &offset)))
-    return false;
-  e->cell = cell;
-  e->numbers = (double *)(e->cell + length);
-  return true;
+  return keep(env, parts, "read", &e->reader) && keep(env, parts, "write", &e->writer) &&
+         keep(env, parts, "collect", &e->collector) && keep(env, parts, "noting", &e->noting) &&
+         keep(env, parts, "watch", &e->watch) && keep(env, parts, "unwatch", &e->unwatch) &&
+         keep(env, parts, "toTensor", &e->to_tensor) && keep(env, parts, "fail", &e->fail) &&
+         lt_ok(env, napi_create_reference(env, parts, 0, &e->parts)) &&
+         get(env, parts, "isEager", &eager) &&
+         lt_ok(env, napi_get_value_bool(env, eager, &e->eager));
 }
 
 static bool name_dtypes(napi_env env, napi_value parts) {
@@ -131,17 +134,41 @@ static napi_value install(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+// The memory that lib/classes.js and the addon hand each other numbers by.
+static bool make_cells(napi_env env, lt_env *e, napi_value *buffer) {
+  const size_t bytes = LT_CELL_NUMBERS * sizeof *e->cell + LT_CELL_NUMBERS * sizeof *e->numbers;
+  void *data;
+  if (!lt_ok(env, napi_create_arraybuffer(env, bytes, &data, buffer)) ||
+      !lt_ok(env, napi_create_reference(env, *buffer, 1, &e->cells)))
+    return false;
+  e->cell = memset(data, 0, bytes);
+  e->numbers = (double *)(e->cell + LT_CELL_NUMBERS);
+  return true;
+}
+
+// The path of the addon, by which another copy of the package opens an instance for itself.
+static napi_value path_of_addon(napi_env env) {
+  Dl_info found;
+  return lt_from_text(env, dladdr((void *)path_of_addon, &found) ? found.dli_fname : "");
+}
+
 NAPI_MODULE_INIT() {
+  napi_value memory, file;
   lt_env *e = calloc(1, sizeof *e);
   if (!e || !(e->pool = lt_new_pool())) {
     free(e);
-    return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
+    napi_throw_error(env, "TENSOR_ERROR_MEMORY", "no memory for the environment");
+    return NULL;
   }
   e->default_dtype = TENSOR_FLOAT32;
-  const napi_property_descriptor start = {"install", NULL, install,      NULL,
-                                          NULL,      NULL, napi_default, NULL};
   if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||
-      !lt_ok(env, napi_define_properties(env, exports, 1, &start)))
+      !make_cells(env, e, &memory) || !(file = path_of_addon(env)))
+    return NULL;
+  const napi_property_descriptor start[] = {
+      {"install", NULL, install, NULL, NULL, NULL, napi_default, NULL},
+      {"memory", NULL, NULL, NULL, NULL, memory, napi_default, NULL},
+      {"file", NULL, NULL, NULL, NULL, file, napi_default, NULL}};
+  if (!lt_ok(env, napi_define_properties(env, exports, sizeof start / sizeof *start, start)))
     return NULL;
   return exports;
 }

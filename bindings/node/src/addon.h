@@ -139,7 +139,7 @@ enum {
   LT_CELL_NUMBERS = 16
 };
 typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
-enum { LT_MOST_NOTED = 5, LT_CELL_LIST = -1000 };
+enum { LT_MOST_NOTED = 5, LT_CELL_LIST = -1000, LT_CELL_STRANGER = -1001 };
 
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
@@ -150,9 +150,13 @@ typedef struct lt_env {
   lt_pool *pool;
   // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
   // box, change it, collect garbage, of young objects, or with true of all, wrap a function of
-  // operators so that its arguments are noted, and make a tensor of an array. Those of
-  // lib/signals.js have a function called when an AbortSignal is aborted, and no more.
-  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor, watch, unwatch;
+  // operators so that its arguments are noted, make a tensor of an array, and make an error. Those
+  // of lib/signals.js have a function called when an AbortSignal is aborted, and no more. They are
+  // weak, so that a copy of the package that nobody has any more can go; but not while
+  // asynchronous calls run, by way of the object that all of them are in.
+  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor, fail, watch, unwatch;
+  napi_ref parts;
+  bool eager;       // references can be deleted before the finalizers of their objects have run
   napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
   int32_t *cell;    // its integers: LT_CELL_READ and those that follow
   double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
@@ -176,6 +180,7 @@ typedef struct lt_env {
   lt_saving *saving;  // the innermost hooks that operations save by
   napi_ref raised;    // what a function that the library called has thrown, in an array
   lt_told *told;      // what was warned of
+  bool closing;       // nobody is told of warnings any more
 } lt_env;
 
 lt_env *lt_get_env(napi_env env);
@@ -336,6 +341,7 @@ typedef enum lt_kind {
   LT_JS_WIDE,  // a bigint beyond 64 bits
   LT_JS_REST,  // the integers from one argument on, as a list
   LT_JS_FUNCTION,
+  LT_JS_STRANGER,  // an object of another copy of the package
   LT_JS_OTHER
 } lt_kind;
 
@@ -546,7 +552,9 @@ lt_env *lt_env_of_job(void);
 
 // Has the environment of the calling thread tell what the library warns of, until it ends.
 void lt_open_warnings(lt_env *e);
-void lt_close_warnings(void);
+void lt_close_warnings(lt_env *e);
+// Has the warnings of the calls that follow told by an environment: a thread may have several.
+void lt_hear_warnings(lt_env *e);
 // Has a question answered by the environment's thread, where this one runs an asynchronous call:
 // *asked tells whether it does.
 bool lt_ask(lt_question *question, bool *asked);

@@ -226,6 +226,19 @@ static void copy_back(napi_env env, job *j) {
   lt_set_modes(&before);
 }
 
+// While calls run, the event loop and the package's JavaScript stay.
+static void begin_pending(napi_env env, lt_env *e) {
+  if (e->pending++ > 0) return;
+  napi_ref_threadsafe_function(env, e->async->wake);
+  napi_reference_ref(env, e->parts, NULL);
+}
+
+static void end_pending(napi_env env, lt_env *e) {
+  if (--e->pending > 0) return;
+  napi_unref_threadsafe_function(env, e->async->wake);
+  napi_reference_unref(env, e->parts, NULL);
+}
+
 static void finish(napi_env env, lt_env *e, job *j) {
   napi_handle_scope scope;
   lt_scope *of_caller = e->scope;
@@ -240,7 +253,7 @@ static void finish(napi_env env, lt_env *e, job *j) {
   }
   e->scope = of_caller;
   free_job(env, j);
-  if (--e->pending == 0) napi_unref_threadsafe_function(env, e->async->wake);
+  end_pending(env, e);
 }
 
 // Calls a function in the asynchronous context of the call that asks for it.
@@ -407,7 +420,7 @@ static napi_value start_job(napi_env env, lt_env *e, napi_callback_info info) {
     e->raised = NULL;
   }
   hold_operands(env, e, &j->call);
-  if (e->pending++ == 0) napi_ref_threadsafe_function(env, e->async->wake);
+  begin_pending(env, e);
   if (!at_once && !lt_queue(&j->base)) {
     j->status = TENSOR_ERROR_MEMORY;
     j->message = strdup("no thread for an asynchronous call");
@@ -455,6 +468,10 @@ bool lt_open_async(napi_env env, lt_env *e, napi_value exports) {
       {"getAsyncThreads", NULL, get_async_threads, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
   napi_value name;
+  if (!lt_ok(env,
+             napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
+    return false;
+  if (e->async) return true;  // of an attempt to load the package that failed
   e->env = env;
   if (!(e->async = calloc(1, sizeof *e->async))) {
     lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
@@ -464,9 +481,7 @@ bool lt_open_async(napi_env env, lt_env *e, napi_value exports) {
          lt_ok(env, napi_create_threadsafe_function(env, NULL, NULL, name, 0, 1, NULL, NULL, e,
                                                     finish_all, &e->async->wake)) &&
          lt_ok(env, napi_unref_threadsafe_function(env, e->async->wake)) &&
-         lt_ok(env, napi_add_env_cleanup_hook(env, close_async, e)) &&
-         lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
-                                           functions));
+         lt_ok(env, napi_add_env_cleanup_hook(env, close_async, e));
 }
 
 void lt_free_async(lt_env *e) {

@@ -68,12 +68,13 @@ static void let_go(napi_env env, lt_env *e, lt_box *box) {
 static int32_t gone_number(const lt_box *box) { return -1 - box->kind; }
 
 // Frees the handle, and what Node keeps for the object: it would run finalizers when the event loop
-// turns, which a long loop does not let it do.
+// turns, which a long loop does not let it do. Where a finalizer runs in any case, it does the
+// rest.
 static void dispose(napi_env env, lt_env *e, lt_box *box) {
   if (box->disposed) return;
-  napi_delete_reference(env, box->object);
+  if (e->eager) napi_delete_reference(env, box->object);
   let_go(env, e, box);
-  forget(e, box);
+  if (e->eager) forget(e, box);
 }
 
 // Disposes a box whose object does not know of it yet, if it lives.
@@ -92,7 +93,7 @@ static void finalize(napi_env env, void *data, void *hint) {
   lt_box *box = data;
   lt_env *e = lt_get_env(env);
   napi_delete_reference(env, box->object);
-  let_go(env, e, box);
+  if (!box->disposed) let_go(env, e, box);
   forget(e, box);
 }
 
@@ -105,7 +106,8 @@ static void sweep(napi_env env, lt_env *e) {
     for (int i = 0; box && i < 1024; i++) {
       lt_box *older = box->older;
       napi_value object = NULL;
-      if (napi_get_reference_value(env, box->object, &object) == napi_ok && !object)
+      if (!box->disposed && napi_get_reference_value(env, box->object, &object) == napi_ok &&
+          !object)
         dispose(env, e, box);
       box = older;
     }
@@ -116,10 +118,12 @@ static void sweep(napi_env env, lt_env *e) {
 static void collect(napi_env env, lt_env *e, bool all) {
   napi_value collector, undefined, argument, result;
   if (!e->collector || napi_get_reference_value(env, e->collector, &collector) != napi_ok ||
-      napi_get_undefined(env, &undefined) != napi_ok ||
-      napi_get_boolean(env, all, &argument) != napi_ok ||
-      napi_call_function(env, undefined, collector, 1, &argument, &result) != napi_ok)
+      !collector || napi_get_undefined(env, &undefined) != napi_ok ||
+      napi_get_boolean(env, all, &argument) != napi_ok)
     return;
+  napi_call_function(env, undefined, collector, 1, &argument, &result);
+  // A collector that fails, as where the stack has no room for it, fails no call.
+  napi_get_and_clear_last_exception(env, &result);
   sweep(env, e);
 }
 
@@ -240,7 +244,7 @@ int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value 
 
 lt_box *lt_box_of(lt_env *e, int32_t number) {
   if (number > 0) return lt_box_at(e->pool, number);
-  return number < 0 && number != LT_CELL_LIST ? &e->gone[-1 - number] : NULL;
+  return number < 0 && number >= -LT_CLASSES ? &e->gone[-1 - number] : NULL;
 }
 
 lt_box *lt_unwrap(napi_env env, napi_value object) {

@@ -230,7 +230,7 @@ static bool fit(napi_env env, const lt_overload *op, int mode, inputs *in, const
       return false;
     }
     if (given[i] && !lt_accepts(env, a, given[i], arrays && (i > 0 || mode != LT_INPLACE))) {
-      char kind[64];
+      char kind[128];
       lt_describe(env, a, given[i], kind, sizeof kind);
       snprintf(why, room, "argument '%s' must be %s, not %s", a->name, lt_type_name(a), kind);
       return false;
@@ -612,6 +612,7 @@ napi_value lt_set_default_dtype(napi_env env, napi_callback_info info) {
 }
 
 static napi_value run_bound(napi_env env, lt_env *e, lt_call *call) {
+  lt_hear_warnings(e);
   if (e->buffers && !lt_check_graph(env, call)) return NULL;
   tensor_status status = lt_run(call, e->default_dtype);
   return status ? lt_throw_last(env, status, call->name) : lt_results(env, call);

@@ -54,10 +54,13 @@ static bool note_arguments(napi_env env, const lt_env *e, const lt_binding *bind
 
 static bool define(napi_env env, const lt_env *e, lt_binding *binding, napi_value object,
                    const char *name, const char *suffix) {
-  char full[96], *called_as = malloc(strlen(binding->entry->path) + strlen(suffix) + 1);
+  char full[96];
   snprintf(full, sizeof full, "%s%s", name, suffix);
-  if (!called_as) return false;
-  binding->name = strcat(strcpy(called_as, binding->entry->path), suffix);
+  if (!binding->name) {  // an attempt to load the package that failed may have given it one
+    char *called_as = malloc(strlen(binding->entry->path) + strlen(suffix) + 1);
+    if (!called_as) return false;
+    binding->name = strcat(strcpy(called_as, binding->entry->path), suffix);
+  }
   napi_callback callback = binding->async                         ? lt_invoke_async
                            : strcmp(name, "setDefaultDtype") == 0 ? lt_set_default_dtype
                                                                   : lt_invoke;
@@ -102,18 +105,18 @@ static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_
   const char *name;
   if (!find_place(env, exports, entry->path, &object, &name)) return false;
   if (entry->forms & LT_AS_FUNCTION) {
-    **next = (lt_binding){NULL, entry, LT_FUNCTION, false, false};
+    **next = (lt_binding){(*next)->name, entry, LT_FUNCTION, false, false};
     if (!define(env, e, (*next)++, object, name, "")) return false;
   }
   if (entry->forms & LT_AS_FUNCTION && entry->forms & LT_AS_ASYNC) {
-    **next = (lt_binding){NULL, entry, LT_FUNCTION, false, true};
+    **next = (lt_binding){(*next)->name, entry, LT_FUNCTION, false, true};
     if (!define(env, e, (*next)++, object, name, "Async")) return false;
   }
   if (entry->forms & LT_AS_METHOD) {
     napi_value class = entry->forms & LT_AS_STORAGE     ? p->storage
                        : entry->forms & LT_AS_GENERATOR ? p->generator
                                                         : p->tensor;
-    **next = (lt_binding){NULL, entry, LT_FUNCTION, true, false};
+    **next = (lt_binding){(*next)->name, entry, LT_FUNCTION, true, false};
     if (!define(env, e, (*next)++, class, name, "")) return false;
   }
   // What lies in a namespace does so in place, too: a method of its name could be another
@@ -121,11 +124,11 @@ static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_
   bool method = name == entry->path;
   napi_value place = method ? p->tensor : object;
   if (entry->forms & LT_AS_INPLACE) {
-    **next = (lt_binding){NULL, entry, LT_INPLACE, method, false};
+    **next = (lt_binding){(*next)->name, entry, LT_INPLACE, method, false};
     if (!define(env, e, (*next)++, place, name, "_")) return false;
   }
   if (entry->forms & LT_AS_INPLACE && entry->forms & LT_AS_ASYNC) {
-    **next = (lt_binding){NULL, entry, LT_INPLACE, method, true};
+    **next = (lt_binding){(*next)->name, entry, LT_INPLACE, method, true};
     if (!define(env, e, (*next)++, place, name, "_Async")) return false;
   }
   return true;
@@ -139,8 +142,12 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
     return false;
   size_t count;
   const lt_entry *entries = lt_read_table(&count);
-  lt_binding *next = e->bindings = entries ? calloc(5 * count + 1, sizeof *next) : NULL;
-  if (!next) return false;
+  if (entries && !e->bindings) e->bindings = calloc(5 * count + 1, sizeof *e->bindings);
+  lt_binding *next = e->bindings;
+  if (!next) {
+    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the operators");
+    return false;
+  }
   bool defined = true;
   for (size_t i = 0; defined && i < count; i++) {
     napi_handle_scope scope;

@@ -8,22 +8,27 @@
 
 typedef napi_status (*make_error)(napi_env, napi_value, napi_value, napi_value *);
 
+// As in lib/classes.js.
+static const make_error makers[] = {napi_create_error, napi_create_range_error,
+                                    napi_create_type_error};
+enum { ERROR, RANGE_ERROR, TYPE_ERROR };
+
 static const struct {
   const char *code;
-  make_error make;
+  int kind;
 } kinds[] = {
-    [TENSOR_ERROR_RUNTIME] = {"TENSOR_ERROR_RUNTIME", napi_create_error},
-    [TENSOR_ERROR_VALUE] = {"TENSOR_ERROR_VALUE", napi_create_range_error},
-    [TENSOR_ERROR_TYPE] = {"TENSOR_ERROR_TYPE", napi_create_type_error},
-    [TENSOR_ERROR_INDEX] = {"TENSOR_ERROR_INDEX", napi_create_range_error},
-    [TENSOR_ERROR_NOT_IMPLEMENTED] = {"TENSOR_ERROR_NOT_IMPLEMENTED", napi_create_error},
-    [TENSOR_ERROR_MEMORY] = {"TENSOR_ERROR_MEMORY", napi_create_error},
-    [TENSOR_ERROR_HANDLE] = {"TENSOR_ERROR_HANDLE", napi_create_error},
-    [TENSOR_ERROR_FORKED] = {"TENSOR_ERROR_FORKED", napi_create_error},
-    [TENSOR_ERROR_INTERNAL] = {"TENSOR_ERROR_INTERNAL", napi_create_error},
-    [TENSOR_ERROR_IO] = {"TENSOR_ERROR_IO", napi_create_error},
-    [TENSOR_ERROR_CALLBACK] = {"TENSOR_ERROR_CALLBACK", napi_create_error},
-    [TENSOR_ERROR_LINALG] = {"TENSOR_ERROR_LINALG", napi_create_error},
+    [TENSOR_ERROR_RUNTIME] = {"TENSOR_ERROR_RUNTIME", ERROR},
+    [TENSOR_ERROR_VALUE] = {"TENSOR_ERROR_VALUE", RANGE_ERROR},
+    [TENSOR_ERROR_TYPE] = {"TENSOR_ERROR_TYPE", TYPE_ERROR},
+    [TENSOR_ERROR_INDEX] = {"TENSOR_ERROR_INDEX", RANGE_ERROR},
+    [TENSOR_ERROR_NOT_IMPLEMENTED] = {"TENSOR_ERROR_NOT_IMPLEMENTED", ERROR},
+    [TENSOR_ERROR_MEMORY] = {"TENSOR_ERROR_MEMORY", ERROR},
+    [TENSOR_ERROR_HANDLE] = {"TENSOR_ERROR_HANDLE", ERROR},
+    [TENSOR_ERROR_FORKED] = {"TENSOR_ERROR_FORKED", ERROR},
+    [TENSOR_ERROR_INTERNAL] = {"TENSOR_ERROR_INTERNAL", ERROR},
+    [TENSOR_ERROR_IO] = {"TENSOR_ERROR_IO", ERROR},
+    [TENSOR_ERROR_CALLBACK] = {"TENSOR_ERROR_CALLBACK", ERROR},
+    [TENSOR_ERROR_LINALG] = {"TENSOR_ERROR_LINALG", ERROR},
 };
 
 #define NAMED(name) {name, #name}
@@ -45,13 +50,26 @@ static const char *code_of(size_t status, int32_t number) {
   return kinds[status].code;
 }
 
+// Has lib/classes.js make the error, in the realm of the program that has the package.
+static napi_value make(napi_env env, int kind, napi_value code, napi_value text) {
+  const lt_env *e = lt_get_env(env);
+  napi_value function = NULL, receiver, argv[3] = {NULL, code, text}, error = NULL;
+  if (e->fail && napi_get_reference_value(env, e->fail, &function) == napi_ok && function &&
+      napi_get_undefined(env, &receiver) == napi_ok &&
+      napi_create_int32(env, kind, &argv[0]) == napi_ok &&
+      napi_call_function(env, receiver, function, 3, argv, &error) == napi_ok)
+    return error;
+  makers[kind](env, code, text, &error);
+  return error;
+}
+
 napi_value lt_error(napi_env env, tensor_status status, int32_t number, const char *message) {
   size_t at =
       status > 0 && (size_t)status < sizeof kinds / sizeof *kinds ? status : TENSOR_ERROR_INTERNAL;
   napi_value code, text, negative, error = NULL;
   if (napi_create_string_utf8(env, code_of(at, number), NAPI_AUTO_LENGTH, &code) == napi_ok &&
       napi_create_string_utf8(env, message, NAPI_AUTO_LENGTH, &text) == napi_ok)
-    kinds[at].make(env, code, text, &error);
+    error = make(env, kinds[at].kind, code, text);
   if (error && number && napi_create_int32(env, -number, &negative) == napi_ok)
     napi_set_named_property(env, error, "errno", negative);
   return error;

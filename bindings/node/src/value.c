@@ -129,8 +129,9 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
     lt_look_box(box, js);
     return true;
   }
-  if (lt_get_env(env)->cell[LT_CELL_READ] == LT_CELL_LIST) {
-    js->kind = LT_JS_ARRAY;
+  const int32_t read = lt_get_env(env)->cell[LT_CELL_READ];
+  if (read == LT_CELL_LIST || read == LT_CELL_STRANGER) {
+    js->kind = read == LT_CELL_LIST ? LT_JS_ARRAY : LT_JS_STRANGER;
     return true;
   }
   if (!lt_ok(env, napi_is_typedarray(env, value, &is))) return false;
@@ -202,6 +203,9 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_WIDE] = "a BigInt beyond 64 bits",
                                       [LT_JS_REST] = "integers",
                                       [LT_JS_FUNCTION] = "a function",
+                                      [LT_JS_STRANGER] =
+                                          "an object of another copy of libtensor "
+                                          "(tensor() copies a tensor of it)",
                                       [LT_JS_OTHER] = "a value of another kind"};
   return js->kind == LT_JS_FLOAT ? float_name(js->scalar.value.f.re) : names[js->kind];
 }

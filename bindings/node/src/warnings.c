@@ -11,7 +11,7 @@ typedef struct warning {
   char message[];
 } warning;
 
-// The environment of the thread, NULL on other threads and once it ends.
+// The environment whose calls the thread makes, NULL on other threads and once it ends.
 static _Thread_local lt_env *here;
 
 // What an environment has told: a warning of one kind by one operator is told once.
@@ -21,11 +21,11 @@ struct lt_told {
   char operator[];
 };
 
-static bool is_new(const warning *w) {
+static bool is_new(lt_env *e, const warning *w) {
   const size_t n = strcspn(w->message, ":");
   bool always = false;
   if (!tensor_is_warn_always_enabled(&always) && always) return true;
-  for (const lt_told *t = here->told; t; t = t->next)
+  for (const lt_told *t = e->told; t; t = t->next)
     if (!strcmp(t->code, w->code) && strlen(t->operator) == n &&
         !memcmp(t->operator, w->message, n))
       return false;
@@ -33,8 +33,8 @@ static bool is_new(const warning *w) {
   if (!t) return true;
   memcpy(t->code, w->code, sizeof t->code);
   memcpy(t->operator, w->message, n);
-  t->next = here->told;
-  here->told = t;
+  t->next = e->told;
+  e->told = t;
   return true;
 }
 
@@ -61,7 +61,9 @@ static void open_letter(napi_env env, lt_letter *letter) {
   napi_handle_scope scope;
   napi_value raised = NULL, again;
   bool pending = false;
-  if (here && is_new((const warning *)letter) && napi_open_handle_scope(env, &scope) == napi_ok) {
+  lt_env *e = lt_get_env(env);
+  if (!e->closing && is_new(e, (const warning *)letter) &&
+      napi_open_handle_scope(env, &scope) == napi_ok) {
     napi_is_exception_pending(env, &pending);
     if (pending) napi_get_and_clear_last_exception(env, &raised);
     emit(env, (const warning *)letter);
@@ -96,14 +98,16 @@ static void start(void) { tensor_set_warning_handler(hear, NULL, NULL); }
 void lt_open_warnings(lt_env *e) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, start);
-  here = e;
+  lt_hear_warnings(e);
 }
 
-void lt_close_warnings(void) {
-  if (!here) return;
-  for (lt_told *next; here->told; here->told = next) {
-    next = here->told->next;
-    free(here->told);
+void lt_hear_warnings(lt_env *e) { here = e; }
+
+void lt_close_warnings(lt_env *e) {
+  e->closing = true;
+  if (here == e) here = NULL;
+  for (lt_told *next; e->told; e->told = next) {
+    next = e->told->next;
+    free(e->told);
   }
-  here = NULL;
 }

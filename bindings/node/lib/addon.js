@@ -1,0 +1,61 @@
+'use strict';
+
+// The addon, one instance for each copy of the package's JavaScript: what one copy makes, no other one changes. Jest has a copy for each
+// test file, and each bundle is one.
+const { existsSync } = require('node:fs');
+const path = require('node:path');
+
+// The names are literal, so that bundlers and tracers of files follow them. In a checkout the addon is in build/.
+function packaged() {
+  switch (`${process.platform}-${process.arch}`) {
+    case 'linux-x64':
+      return require('@libtensor/linux-x64');
+    case 'linux-arm64':
+      return require('@libtensor/linux-arm64');
+    default:
+      throw Object.assign(new Error('there is no package for this platform'), { code: 'MODULE_NOT_FOUND' });
+  }
+}
+
+const platform = `@libtensor/${process.platform}-${process.arch}`;
+const built = path.join(__dirname, '..', 'build', 'libtensor.node');
+
+// On musl, as on Alpine, no package of the platform is installed, or its library does not load.
+const isMusl = () => process.platform === 'linux' && !process.report?.getReport().header.glibcVersionRuntime && !process.versions.bun && !process.versions.deno;
+
+// Node, which caches what it requires, gives the instance of the first copy: others open one of their own.
+function open(file) {
+  const opened = { exports: {} };
+  process.dlopen(opened, file);
+  return opened.exports;
+}
+
+function instance(addon) {
+  if (Object.hasOwn(addon, 'isTaken')) return open(addon.file);
+  addon.isTaken = true;
+  return addon;
+}
+
+function load() {
+  try {
+    return existsSync(built) ? open(built) : instance(packaged());
+  } catch (cause) {
+    const message = /MODULE_NOT_FOUND/.test(cause.code)
+      ? `libtensor: neither the package ${platform} is installed, which npm install brings unless optional dependencies are omitted, ` +
+        `nor is there ${built}; in a checkout of libtensor, run \`make addon\` at its top`
+      : `libtensor: the addon cannot be loaded on ${process.platform}-${process.arch}: ${cause.message}`;
+    throw new Error(message, { cause });
+  }
+}
+
+// Loads what needs the addon, and says what is wrong where Node is not one that it is for.
+function onGlibc(load) {
+  try {
+    return load();
+  } catch (cause) {
+    if (!isMusl()) throw cause;
+    throw new Error('libtensor needs glibc, and this Node is built for musl, as on Alpine: use one of a system with glibc, such as node:22-slim', { cause });
+  }
+}
+
+module.exports = { addon: onGlibc(load), onGlibc };
