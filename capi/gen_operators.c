@@ -399,8 +399,8 @@ static const lt_parameter of_bilinear[] = {
 };
 
 static const lt_parameter of_bincount[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"weights", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"weights", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL | LT_INTEGERS, {0}},
     {"minlength", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
 };
 
@@ -411,32 +411,32 @@ static const lt_parameter of_binomial[] = {
 };
 
 static const lt_parameter of_bitwise_and[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
+    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
+    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_bitwise_left_shift[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
+    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
+    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_bitwise_not[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_bitwise_or[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
+    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
+    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_bitwise_right_shift[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
+    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
+    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_bitwise_xor[] = {
-    {"self", NULL, 'P', -1, 0, {0}},
-    {"other", NULL, 'O', -1, 0, {0}},
+    {"self", NULL, 'P', -1, LT_INTEGERS, {0}},
+    {"other", NULL, 'O', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_blackman_window[] = {
@@ -813,15 +813,15 @@ static const lt_parameter of_crow_indices_copy[] = {
 };
 
 static const lt_parameter of_csr_sddmm[] = {
-    {"crow_indices", NULL, 'T', -1, 0, {0}},
-    {"col_indices", NULL, 'T', -1, 0, {0}},
+    {"crow_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"col_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"mat1", NULL, 'T', -1, 0, {0}},
     {"mat2", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_csr_spadd[] = {
-    {"crow_indices", NULL, 'T', -1, 0, {0}},
-    {"col_indices", NULL, 'T', -1, 0, {0}},
+    {"crow_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"col_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"values", NULL, 'T', -1, 0, {0}},
     {"other_crow", NULL, 'T', -1, 0, {0}},
     {"other_col", NULL, 'T', -1, 0, {0}},
@@ -830,8 +830,8 @@ static const lt_parameter of_csr_spadd[] = {
 };
 
 static const lt_parameter of_csr_spgemm[] = {
-    {"crow_indices", NULL, 'T', -1, 0, {0}},
-    {"col_indices", NULL, 'T', -1, 0, {0}},
+    {"crow_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"col_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"values", NULL, 'T', -1, 0, {0}},
     {"other_crow", NULL, 'T', -1, 0, {0}},
     {"other_col", NULL, 'T', -1, 0, {0}},
@@ -840,15 +840,15 @@ static const lt_parameter of_csr_spgemm[] = {
 };
 
 static const lt_parameter of_csr_spmm[] = {
-    {"crow_indices", NULL, 'T', -1, 0, {0}},
-    {"col_indices", NULL, 'T', -1, 0, {0}},
+    {"crow_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"col_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"values", NULL, 't', -1, LT_OPTIONAL, {0}},
     {"mat", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_ctc_loss[] = {
     {"log_probs", NULL, 'T', -1, 0, {0}},
-    {"targets", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"input_lengths", NULL, 'L', -1, 0, {0}},
     {"target_lengths", NULL, 'L', -1, 0, {0}},
     {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
@@ -858,9 +858,9 @@ static const lt_parameter of_ctc_loss[] = {
 
 static const lt_parameter of_ctc_loss_tensor[] = {
     {"log_probs", NULL, 'T', -1, 0, {0}},
-    {"targets", NULL, 'T', -1, 0, {0}},
-    {"input_lengths", NULL, 'T', -1, 0, {0}},
-    {"target_lengths", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"input_lengths", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"target_lengths", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
     {"reduction", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
     {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
@@ -1124,7 +1124,7 @@ static const lt_parameter of_einsum[] = {
 
 static const lt_parameter of_embedding[] = {
     {"weight", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"padding_idx", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
     {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
@@ -1132,8 +1132,8 @@ static const lt_parameter of_embedding[] = {
 
 static const lt_parameter of_embedding_bag[] = {
     {"weight", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'T', -1, 0, {0}},
-    {"offsets", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"offsets", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"mode", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
     {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
@@ -1144,7 +1144,7 @@ static const lt_parameter of_embedding_bag[] = {
 
 static const lt_parameter of_embedding_renorm_[] = {
     {"self", NULL, 'T', -1, LT_MUTATED, {0}},
-    {"indices", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"max_norm", NULL, 'F', -1, 0, {0}},
     {"norm_type", NULL, 'F', -1, 0, {0}},
 };
@@ -1177,7 +1177,7 @@ static const lt_parameter of_empty_like[] = {
 static const lt_parameter of_empty_per_channel_affine_quantized[] = {
     {"size", NULL, 'V', -1, LT_SPREAD, {0}},
     {"scales", NULL, 'T', -1, LT_BY_NAME, {0}},
-    {"zero_points", NULL, 'T', -1, LT_BY_NAME, {0}},
+    {"zero_points", NULL, 'T', -1, LT_BY_NAME | LT_INTEGERS, {0}},
     {"axis", NULL, 'I', -1, LT_BY_NAME, {0}},
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_ANY_DTYPE | LT_OPTIONAL, {.i = -1}},
     {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
@@ -1709,13 +1709,13 @@ static const lt_parameter of_full_like[] = {
 static const lt_parameter of_gather[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"sparse_grad", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_gcd[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"other", NULL, 'T', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_ge[] = {
@@ -1895,7 +1895,7 @@ static const lt_parameter of_gru[] = {
 
 static const lt_parameter of_gru_data[] = {
     {"data", NULL, 'T', -1, 0, {0}},
-    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"hx", NULL, 'T', -1, 0, {0}},
     {"params", NULL, 'A', -1, 0, {0}},
     {"has_biases", NULL, 'B', -1, 0, {0}},
@@ -2039,7 +2039,7 @@ static const lt_parameter of_increment_version[] = {
 static const lt_parameter of_index_add[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"source", NULL, 'T', -1, 0, {0}},
     {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
@@ -2047,14 +2047,14 @@ static const lt_parameter of_index_add[] = {
 static const lt_parameter of_index_copy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"source", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_index_fill[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"value", NULL, 'O', -1, 0, {0}},
 };
 
@@ -2065,7 +2065,7 @@ static const lt_parameter of_index_get[] = {
 
 static const lt_parameter of_index_put[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'Z', -1, LT_OPTIONAL, {0}},
+    {"indices", NULL, 'Z', -1, LT_OPTIONAL | LT_INTEGERS, {0}},
     {"values", NULL, 'T', -1, 0, {0}},
     {"accumulate", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
@@ -2073,7 +2073,7 @@ static const lt_parameter of_index_put[] = {
 static const lt_parameter of_index_reduce[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"source", NULL, 'T', -1, 0, {0}},
     {"reduce", NULL, 'U', -1, 0, {0}},
     {"include_self", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
@@ -2082,7 +2082,7 @@ static const lt_parameter of_index_reduce[] = {
 static const lt_parameter of_index_select[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_index_set_[] = {
@@ -2310,8 +2310,8 @@ static const lt_parameter of_layer_norm[] = {
 };
 
 static const lt_parameter of_lcm[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
-    {"other", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"other", NULL, 'T', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_ldexp[] = {
@@ -2431,7 +2431,7 @@ static const lt_parameter of_linalg_ldl_factor_ex[] = {
 
 static const lt_parameter of_linalg_ldl_solve[] = {
     {"LD", NULL, 'T', -1, 0, {0}},
-    {"pivots", NULL, 'T', -1, 0, {0}},
+    {"pivots", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"B", NULL, 'T', -1, 0, {0}},
     {"hermitian", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
@@ -2461,7 +2461,7 @@ static const lt_parameter of_linalg_lu_factor_ex[] = {
 
 static const lt_parameter of_linalg_lu_solve[] = {
     {"LU", NULL, 'T', -1, 0, {0}},
-    {"pivots", NULL, 'T', -1, 0, {0}},
+    {"pivots", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"B", NULL, 'T', -1, 0, {0}},
     {"left", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
     {"adjoint", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
@@ -2846,7 +2846,7 @@ static const lt_parameter of_lstm[] = {
 
 static const lt_parameter of_lstm_data[] = {
     {"data", NULL, 'T', -1, 0, {0}},
-    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"hx", NULL, 'A', -1, 0, {0}},
     {"params", NULL, 'A', -1, 0, {0}},
     {"has_biases", NULL, 'B', -1, 0, {0}},
@@ -2878,12 +2878,12 @@ static const lt_parameter of_lu[] = {
 static const lt_parameter of_lu_solve[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"LU_data", NULL, 'T', -1, 0, {0}},
-    {"LU_pivots", NULL, 'T', -1, 0, {0}},
+    {"LU_pivots", NULL, 'T', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_lu_unpack[] = {
     {"LU_data", NULL, 'T', -1, 0, {0}},
-    {"LU_pivots", NULL, 'T', -1, 0, {0}},
+    {"LU_pivots", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"unpack_data", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
     {"unpack_pivots", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
 };
@@ -3380,7 +3380,7 @@ static const lt_parameter of_nn_cosine_embedding_loss[] = {
 
 static const lt_parameter of_nn_cross_entropy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"target", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"ignore_index", NULL, 'I', -1, LT_DEFAULT, {.i = -100}},
@@ -3391,7 +3391,7 @@ static const lt_parameter of_nn_cross_entropy[] = {
 
 static const lt_parameter of_nn_ctc_loss[] = {
     {"log_probs", NULL, 'T', -1, 0, {0}},
-    {"targets", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"input_lengths", NULL, 'L', -1, 0, {0}},
     {"target_lengths", NULL, 'L', -1, 0, {0}},
     {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
@@ -3401,9 +3401,9 @@ static const lt_parameter of_nn_ctc_loss[] = {
 
 static const lt_parameter of_nn_ctc_loss_tensor[] = {
     {"log_probs", NULL, 'T', -1, 0, {0}},
-    {"targets", NULL, 'T', -1, 0, {0}},
-    {"input_lengths", NULL, 'T', -1, 0, {0}},
-    {"target_lengths", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"input_lengths", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"target_lengths", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
     {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
@@ -3443,7 +3443,7 @@ static const lt_parameter of_nn_elu[] = {
 };
 
 static const lt_parameter of_nn_embedding[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"weight", NULL, 'T', -1, 0, {0}},
     {"padding_idx", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
     {"max_norm", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -3453,9 +3453,9 @@ static const lt_parameter of_nn_embedding[] = {
 };
 
 static const lt_parameter of_nn_embedding_bag[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"weight", NULL, 'T', -1, 0, {0}},
-    {"offsets", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"offsets", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL | LT_INTEGERS, {0}},
     {"max_norm", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"norm_type", NULL, 'F', -1, LT_DEFAULT, {.f = 2.0}},
     {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
@@ -3654,7 +3654,7 @@ static const lt_parameter of_nn_linear[] = {
 static const lt_parameter of_nn_linear_cross_entropy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"linear_weight", NULL, 'T', -1, 0, {0}},
-    {"target", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"linear_bias", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
     {"weight", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
     {"reduction", NULL, 'U', -1, LT_BY_NAME | LT_DEFAULT, {.text = "mean"}},
@@ -3735,7 +3735,7 @@ static const lt_parameter of_nn_max_pool3d_with_indices[] = {
 
 static const lt_parameter of_nn_max_unpool1d[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"kernel_size", NULL, 'L', -1, 0, {0}},
     {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
@@ -3744,7 +3744,7 @@ static const lt_parameter of_nn_max_unpool1d[] = {
 
 static const lt_parameter of_nn_max_unpool2d[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"kernel_size", NULL, 'L', -1, 0, {0}},
     {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
@@ -3753,7 +3753,7 @@ static const lt_parameter of_nn_max_unpool2d[] = {
 
 static const lt_parameter of_nn_max_unpool3d[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"kernel_size", NULL, 'L', -1, 0, {0}},
     {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
@@ -3803,7 +3803,7 @@ static const lt_parameter of_nn_multi_head_attention_forward[] = {
 
 static const lt_parameter of_nn_multi_margin_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"target", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"p", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
     {"margin", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
     {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -3814,7 +3814,7 @@ static const lt_parameter of_nn_multi_margin_loss[] = {
 
 static const lt_parameter of_nn_multilabel_margin_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"target", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
@@ -3831,7 +3831,7 @@ static const lt_parameter of_nn_multilabel_soft_margin_loss[] = {
 
 static const lt_parameter of_nn_nll_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"target", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"ignore_index", NULL, 'I', -1, LT_DEFAULT, {.i = -100}},
@@ -3847,7 +3847,7 @@ static const lt_parameter of_nn_normalize[] = {
 };
 
 static const lt_parameter of_nn_one_hot[] = {
-    {"self", "tensor", 'T', -1, 0, {0}},
+    {"self", "tensor", 'T', -1, LT_INTEGERS, {0}},
     {"num_classes", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
 };
 
@@ -4209,13 +4209,13 @@ static const lt_parameter of_output_nr[] = {
 
 static const lt_parameter of_pack_padded_sequence[] = {
     {"input", NULL, 'T', -1, 0, {0}},
-    {"lengths", NULL, 'T', -1, 0, {0}},
+    {"lengths", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"batch_first", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_pad_packed_sequence[] = {
     {"data", NULL, 'T', -1, 0, {0}},
-    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"batch_first", NULL, 'B', -1, 0, {0}},
     {"padding_value", NULL, 'S', -1, 0, {0}},
     {"total_length", NULL, 'I', -1, 0, {0}},
@@ -4265,7 +4265,7 @@ static const lt_parameter of_pinverse[] = {
 };
 
 static const lt_parameter of_pivots_permutation[] = {
-    {"pivots", NULL, 'T', -1, 0, {0}},
+    {"pivots", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"n", NULL, 'I', -1, 0, {0}},
 };
 
@@ -4330,7 +4330,7 @@ static const lt_parameter of_push_saved_tensors_hooks[] = {
 
 static const lt_parameter of_put[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"source", NULL, 'T', -1, 0, {0}},
     {"accumulate", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
@@ -4375,7 +4375,7 @@ static const lt_parameter of_quantile[] = {
 static const lt_parameter of_quantize_per_channel[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"scales", NULL, 'T', -1, 0, {0}},
-    {"zero_points", NULL, 'T', -1, 0, {0}},
+    {"zero_points", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"axis", NULL, 'I', -1, 0, {0}},
     {"dtype", NULL, 'd', -1, LT_ANY_DTYPE, {0}},
 };
@@ -4397,7 +4397,7 @@ static const lt_parameter of_quantize_per_tensor_tensor_qparams[] = {
 static const lt_parameter of_quantize_per_tensor_tensors[] = {
     {"tensors", NULL, 'A', -1, 0, {0}},
     {"scales", NULL, 'T', -1, 0, {0}},
-    {"zero_points", NULL, 'T', -1, 0, {0}},
+    {"zero_points", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"dtype", NULL, 'd', -1, LT_ANY_DTYPE, {0}},
 };
 
@@ -4720,7 +4720,7 @@ static const lt_parameter of_repeat[] = {
 };
 
 static const lt_parameter of_repeat_interleave[] = {
-    {"repeats", NULL, 'T', -1, 0, {0}},
+    {"repeats", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"output_size", NULL, 'i', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
@@ -4733,7 +4733,7 @@ static const lt_parameter of_repeat_interleave_int[] = {
 
 static const lt_parameter of_repeat_interleave_tensor[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"repeats", NULL, 'T', -1, 0, {0}},
+    {"repeats", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"dim", NULL, 'i', 0, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
     {"output_size", NULL, 'i', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
@@ -4811,7 +4811,7 @@ static const lt_parameter of_rnn_relu[] = {
 
 static const lt_parameter of_rnn_relu_data[] = {
     {"data", NULL, 'T', -1, 0, {0}},
-    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"hx", NULL, 'T', -1, 0, {0}},
     {"params", NULL, 'A', -1, 0, {0}},
     {"has_biases", NULL, 'B', -1, 0, {0}},
@@ -4844,7 +4844,7 @@ static const lt_parameter of_rnn_tanh[] = {
 
 static const lt_parameter of_rnn_tanh_data[] = {
     {"data", NULL, 'T', -1, 0, {0}},
-    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"hx", NULL, 'T', -1, 0, {0}},
     {"params", NULL, 'A', -1, 0, {0}},
     {"has_biases", NULL, 'B', -1, 0, {0}},
@@ -4979,14 +4979,14 @@ static const lt_parameter of_scalar_tensor[] = {
 static const lt_parameter of_scatter_src[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"src", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_scatter_src_reduce[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"src", NULL, 'T', -1, 0, {0}},
     {"reduce", NULL, 'U', -1, LT_BY_NAME, {0}},
 };
@@ -4994,14 +4994,14 @@ static const lt_parameter of_scatter_src_reduce[] = {
 static const lt_parameter of_scatter_value[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"value", NULL, 'S', -1, 0, {0}},
 };
 
 static const lt_parameter of_scatter_value_reduce[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"value", NULL, 'S', -1, 0, {0}},
     {"reduce", NULL, 'U', -1, LT_BY_NAME, {0}},
 };
@@ -5009,14 +5009,14 @@ static const lt_parameter of_scatter_value_reduce[] = {
 static const lt_parameter of_scatter_add[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"src", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_scatter_reduce[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"src", NULL, 'T', -1, 0, {0}},
     {"reduce", NULL, 'U', -1, 0, {0}},
     {"include_self", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = true}},
@@ -5028,15 +5028,15 @@ static const lt_parameter of_searchsorted[] = {
     {"out_int32", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
     {"right", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
     {"side", NULL, 'u', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"sorter", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"sorter", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL | LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_segment_reduce[] = {
     {"data", NULL, 'T', -1, 0, {0}},
     {"reduce", NULL, 'U', -1, 0, {0}},
-    {"lengths", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"indices", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"offsets", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"lengths", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL | LT_INTEGERS, {0}},
+    {"indices", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL | LT_INTEGERS, {0}},
+    {"offsets", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL | LT_INTEGERS, {0}},
     {"axis", NULL, 'I', -1, LT_BY_NAME | LT_DEFAULT, {.i = 0}},
     {"unsafe", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
     {"initial", NULL, 's', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
@@ -5379,7 +5379,7 @@ static const lt_parameter of_sparse_softmax[] = {
 
 static const lt_parameter of_sparse_spdiags[] = {
     {"diagonals", NULL, 'T', -1, 0, {0}},
-    {"offsets", NULL, 'T', -1, 0, {0}},
+    {"offsets", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"shape", NULL, 'L', -1, 0, {0}},
     {"layout", NULL, 'y', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
@@ -5396,8 +5396,8 @@ static const lt_parameter of_sparse_sum[] = {
 };
 
 static const lt_parameter of_sparse_compressed_tensor[] = {
-    {"compressed_indices", NULL, 'T', -1, 0, {0}},
-    {"plain_indices", NULL, 'T', -1, 0, {0}},
+    {"compressed_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
+    {"plain_indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"values", NULL, 'T', -1, 0, {0}},
     {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
@@ -5406,7 +5406,7 @@ static const lt_parameter of_sparse_compressed_tensor[] = {
 };
 
 static const lt_parameter of_sparse_coo_tensor[] = {
-    {"indices", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"values", NULL, 'T', -1, 0, {0}},
     {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
@@ -6039,12 +6039,12 @@ static const lt_parameter of_t_copy[] = {
 
 static const lt_parameter of_take[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"index", NULL, 'T', -1, 0, {0}},
+    {"index", NULL, 'T', -1, LT_INTEGERS, {0}},
 };
 
 static const lt_parameter of_take_along_dim[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"indices", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"dim", NULL, 'i', 0, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
@@ -6070,7 +6070,7 @@ static const lt_parameter of_tensor_split_indices[] = {
 
 static const lt_parameter of_tensor_split_tensor[] = {
     {"self", NULL, 'T', -1, 0, {0}},
-    {"tensor_indices_or_sections", NULL, 'T', -1, 0, {0}},
+    {"tensor_indices_or_sections", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
 };
 
@@ -6319,7 +6319,7 @@ static const lt_parameter of_unique_consecutive[] = {
 };
 
 static const lt_parameter of_unravel_index[] = {
-    {"indices", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, LT_INTEGERS, {0}},
     {"shape", NULL, 'L', -1, LT_SPREAD, {0}},
 };
 

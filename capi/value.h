@@ -31,8 +31,9 @@ enum {
   LT_MUTATED = 32,         // the operator writes to it
   LT_MOVED = 64,           // the operator may give its storage other memory
   LT_SPREAD = 128,         // a list whose items may be given one by one, as in zeros(2, 3)
-  LT_CALLS_BACK = 256      // an address of a tensor_callback, behind which are its context and what
+  LT_CALLS_BACK = 256,     // an address of a tensor_callback, behind which are its context and what
                            // deletes that
+  LT_INTEGERS = 512        // a tensor of integers, such as indices
 };
 
 // A parameter. Its kind is a letter, a small one where none may be given: T a tensor, P a tensor or

@@ -12,7 +12,7 @@ import (
 
 // check tells what is wrong with an entry by itself.
 func (o *Operator) check(kernels map[string]string) error {
-	for _, check := range []func() error{o.checkWords, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags, o.checkBindings, o.checkDerivatives, o.checkNameRule, o.checkQuantizedRule} {
+	for _, check := range []func() error{o.checkWords, o.checkIntegers, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags, o.checkBindings, o.checkDerivatives, o.checkNameRule, o.checkQuantizedRule} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -48,6 +48,7 @@ func Load(engine string) ([]*Operator, error) {
 		}
 		for i := range o.Args {
 			o.Args[i].Dim = o.DimOf(i) >= 0
+			o.Args[i].Indices = o.isIndices(i)
 		}
 		if err := o.check(kernels); err != nil {
 			return nil, o.Wrong(err)
@@ -129,6 +130,9 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 	}
 	if o.Tags == nil {
 		o.Tags = of.Tags
+	}
+	if o.Integers == nil {
+		o.Integers = of.Integers
 	}
 	if o.Words == nil {
 		o.Words = of.Words

@@ -29,6 +29,7 @@ type Operator struct {
 	Deprecated  string      `yaml:"deprecated"` // what to do instead, of an operator that warns of itself
 	Go          string      `yaml:"go"`         // name of the function in engine/ops, when it is not the operator's in camel case
 	Words       Words       `yaml:"words"`
+	Integers    []string    `yaml:"integers"` // the arguments that are tensors of integers, beside those that their names tell
 	Python      Python      `yaml:"python"`
 	Node        Node        `yaml:"node"`
 	Derivatives Derivatives `yaml:"derivatives"`
@@ -75,6 +76,7 @@ type Arg struct {
 	AliasSet string   // "a" in Tensor(a): the result shares memory with the argument of the same mark
 	Words    []string // the texts that it can be, nil for any
 	Dim      bool     // a dimension of a tensor, or several, which may be given by name
+	Indices  bool     // a tensor of integers, which numbers in a list stand for whatever their language makes of them
 }
 
 // Type of an argument.

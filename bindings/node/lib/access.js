@@ -3,11 +3,11 @@
 // Reading and writing of elements: the methods of Tensor that exchange arrays with JavaScript.
 const { getHeapStatistics } = require('node:v8');
 const native = require('./native.js');
-const { indexed } = require('./classes.js');
+const { indexed, ownNumber } = require('./classes.js');
 const memory = require('./memory.js');
-const { tensor } = require('./create.js');
+const { indices, tensor } = require('./create.js');
 const { elements, withForm } = require('./elements.js');
-const { define, isDtype, kindOf, renamed, typeError } = require('./options.js');
+const { define, isDtype, kindOf, read, renamed, typeError } = require('./options.js');
 
 const { Tensor } = native;
 
@@ -107,7 +107,7 @@ function withItems(items, fn) {
       items.map((item) => {
         if (!Array.isArray(item) && !memory.isTyped(item)) return item;
         const isPositions = Array.isArray(item) ? item.length === 0 : POSITIONS.has(memory.nameOf(item));
-        made.push(tensor(item, isPositions ? { dtype: 'int64' } : {}));
+        made.push(isPositions ? tensor(item, { dtype: 'int64' }) : indices(item));
         return made.at(-1);
       }),
     );
@@ -141,14 +141,21 @@ function isValue(value) {
   return ['number', 'bigint', 'boolean'].includes(typeof value);
 }
 
+function* rowsOf() {
+  const { length } = this;
+  for (let i = 0; i < length; i++) yield this.at(i);
+}
+
 const methods = {
   to(first, ...rest) {
     if (typeof first === 'string' || native.isTensor(first)) return Reflect.apply(convert, this, [target(first, ...rest)]);
     return Reflect.apply(convert, this, [first, ...rest]);
   },
 
-  data() {
-    return elements(this, true);
+  data(options) {
+    const { copy = false } = read('data', options, ['copy']);
+    if (typeof copy !== 'boolean') throw typeError(`data: option 'copy' must be a boolean, not ${kindOf(copy)}`);
+    return elements(this, !copy);
   },
 
   toArray() {
@@ -156,15 +163,15 @@ const methods = {
     checkRoom(shape, dtype);
     if (this.isQuantized()) return withForm(this, this.dequantize(), (t) => t.toArray());
     if (wide[dtype]) return withForm(this, this.to({ dtype: wide[dtype] }), (t) => t.toArray());
-    const read = (rows[dtype] ?? plainRow)(elements(this, false));
-    if (shape.length === 0) return read(0, 1)[0];
+    const readRow = (rows[dtype] ?? plainRow)(elements(this, false));
+    if (shape.length === 0) return readRow(0, 1)[0];
     const last = shape.length - 1;
     let next = 0;
     const build = (depth) => {
       const count = shape[depth];
       if (depth === last) {
         next += count;
-        return read(next - count, count);
+        return readRow(next - count, count);
       }
       const list = count < MOST_HOLES ? new Array(count) : [];
       for (let i = 0; i < count; i++) list[i] = build(depth + 1);
@@ -190,10 +197,9 @@ const methods = {
     return this;
   },
 
-  *[Symbol.iterator]() {
-    const { shape } = this;
-    if (shape.length === 0) throw typeError('a tensor without dimensions has no rows to iterate over; item() gives its number');
-    for (let i = 0; i < shape[0]; i++) yield this.at(i);
+  // A tensor without dimensions has no rows, and is compared by what it holds rather than item by item.
+  get [Symbol.iterator]() {
+    return ownNumber(this) > 0 && this.ndim === 0 ? undefined : rowsOf;
   },
 };
 

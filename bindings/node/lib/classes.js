@@ -329,12 +329,15 @@ function fail(kind, code, message) {
 // Node and its relatives let a reference go while a finalizer is waiting for its object; others need it until that has run.
 const isEager = !process.versions.deno && !process.versions.bun;
 
+// What the addon has of this file. It holds none of this itself: all is in one scope with whatever tensors have.
+const toTensor = (array, op, asIndices) => late.tensor(array, op, asIndices);
+const parts = { classes, makers, read, write, collect, noting, dtypes, watch, unwatch, toTensor, fail, isEager };
+
 function install() {
   native = {};
-  const toTensor = (array, op) => late.tensor(array, op);
-  addon.install(native, { classes, makers, read, write, collect, noting, dtypes, watch, unwatch, toTensor, fail, isEager });
+  addon.install(native, parts);
   if (isForeign) for (const place of [native, ...classes.map((Class) => Class.prototype)]) localizeAsync(place);
   return native;
 }
 
-module.exports = { indexed, install, isStranger, late, views };
+module.exports = { indexed, install, isStranger, late, ownNumber: (value) => ownNumber(value), views };

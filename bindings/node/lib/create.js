@@ -91,25 +91,25 @@ function shaped(made, shape) {
   }
 }
 
-function fromNested(op, data, { dtype, device, shape }) {
-  return cast(shaped(nestedOrStacked(op, data, dtype, 0), shape), undefined, device);
+function fromNested(op, data, { dtype, device, shape, asIndices = false }) {
+  return cast(shaped(nestedOrStacked(op, data, { dtype, asIndices }, 0), shape), undefined, device);
 }
 
 const MOST_DIMENSIONS = 64;
 
 // A tensor of nested arrays, among whose items may be typed arrays and tensors.
-function nestedOrStacked(op, data, dtype, depth) {
+function nestedOrStacked(op, data, { dtype, asIndices }, depth) {
   if (native.isTensor(data)) return data.detach();
   if (memory.isTyped(data)) return fromTyped(data, {}, false);
   if (depth > MOST_DIMENSIONS) throw valueError(`${op}: more than ${MOST_DIMENSIONS} arrays are in each other`);
   try {
-    return nested.fromNested(data, dtype);
+    return nested.fromNested(data, dtype, asIndices);
   } catch (error) {
     if (error !== nested.HAS_ARRAYS) throw error;
   }
   const made = [];
   try {
-    for (const item of data) made.push(nestedOrStacked(op, item, undefined, depth + 1));
+    for (const item of data) made.push(nestedOrStacked(op, item, { asIndices }, depth + 1));
     return cast(native.stack(made), dtype);
   } catch (error) {
     throw renamed(op, error);
@@ -190,6 +190,9 @@ function asTensor(data, options) {
   return shape === undefined ? made : made.reshape(shape);
 }
 
-late.tensor = (data, op) => inNameOf(op, () => tensor(data));
+// A tensor of positions: numbers without a fraction are integers.
+const indices = (data) => (memory.isTyped(data) ? tensor(data) : plain('tensor', data, { asIndices: true }, false));
 
-module.exports = { tensor, asTensor, float };
+late.tensor = (data, op, asIndices) => inNameOf(op, () => (asIndices ? indices(data) : tensor(data)));
+
+module.exports = { tensor, asTensor, float, indices };

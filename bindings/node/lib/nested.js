@@ -153,12 +153,12 @@ class Notes {
   }
 }
 
-// A tensor of nested arrays, on the CPU.
-function fromNested(data, dtype) {
+// A tensor of nested arrays, on the CPU. Without a dtype numbers are floats, or, as indices, integers where they have no fraction.
+function fromNested(data, dtype, asIndices) {
   const notes = new Notes(shapeOf(data));
   if (Array.isArray(data)) notes.array(data, 0);
   else notes.arrays([data], 1, 0);
-  const made = native.fromNested(notes.tokens, notes.used, notes.numbers, notes.kinds, notes.others, dtype);
+  const made = native.fromNested(notes.tokens, notes.used, notes.numbers, notes.kinds, notes.others, dtype, asIndices);
   if (notes.at === notes.count) return made;
   made.dispose();
   throw valueError('tensor: an array changed while it was read');

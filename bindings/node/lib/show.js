@@ -10,6 +10,7 @@ const { define, inNameOf, kindOf, read, typeError, valueError } = require('./opt
 require('./access.js');
 
 const { Tensor, Storage, Generator, Node } = native;
+const { ownNumber } = classes;
 
 const named = (view) => (object) => inNameOf('elements', () => view(object));
 
@@ -71,34 +72,88 @@ function inspected(object, name, text) {
   }
 }
 
-const indented = (text, depth) => text.replaceAll('\n', `\n${' '.repeat(depth)}`);
+// ------------------------------------------------------------------------------------------------------------------------
+// the console
+
+const FEW_ELEMENTS = 6;
+const FEW_BYTES = 90; // a line each
+
+// The first elements along the last dimension, as far as there are many.
+function firstOf(t) {
+  let part = t.detach();
+  while (part.numel > FEW_ELEMENTS) {
+    const next = part.ndim > 1 ? part.select(0, 0) : part.narrow(0, 0, FEW_ELEMENTS);
+    part.dispose();
+    part = next;
+  }
+  try {
+    return part.toArray();
+  } finally {
+    part.dispose();
+  }
+}
+
+// A tensor among other values: its shape, its dtype, what is unusual about it, and a few elements, in one line.
+function brief(t) {
+  const { shape, dtype, device, layout, numel } = t;
+  const unusual = [device === 'cpu' ? '' : device, layout === 'strided' ? '' : layout, t.requiresGrad ? 'requiresGrad' : ''].filter(Boolean);
+  const head = ['Tensor', `[${shape.join(', ')}]`, dtype, ...unusual].join(' ');
+  if (layout !== 'strided' || device === 'meta') return head;
+  const first = firstOf(t);
+  const text = inspect(first, { breakLength: Infinity, compact: true, depth: Infinity });
+  return `${head} ${numel > FEW_ELEMENTS ? text.replace(/ \]$/, `, ... ${numel - first.length} more ]`) : text}`;
+}
+
+function linesOf(storage, start, stop) {
+  const part = storage.slice(start, stop);
+  try {
+    return part.toString().split('\n').slice(0, stop - start);
+  } finally {
+    part.dispose();
+  }
+}
+
+// The bytes of a storage, of many the first and the last ones.
+function bytesOf(storage) {
+  const count = storage.nbytes();
+  if (count <= FEW_BYTES) return storage.toString();
+  const half = FEW_BYTES / 2;
+  const summary = `[torch.storage.UntypedStorage(device=${storage.getDevice()}) of size ${count}]`;
+  return [...linesOf(storage, 0, half), ' ...', ...linesOf(storage, count - half, count), summary].join('\n');
+}
+
+// Jest and Vitest show differences of copies, which are no tensors, with the elements as a plain property.
+const copied = (object) => (ownNumber(object) === 0 && Object.hasOwn(object, 'elements') ? object.elements : undefined);
+for (const Class of [Tensor, Storage, Generator, Node]) Object.defineProperty(Class.prototype, Symbol.for('@jest/serializableProperties'), { value: ['elements'] });
 
 define(Tensor, {
   toString(options = {}) {
     return native.toString(this, { ...print, ...options });
   },
   toJSON() {
-    return this.toArray();
+    return copied(this) ?? this.toArray();
   },
   [Symbol.toPrimitive](hint) {
     return hint === 'string' ? this.toString() : number(this, hint);
   },
   [inspect.custom](depth, options) {
-    return inspected(this, 'Tensor', () => indented(native.toString(this, print), options?.indentationLvl ?? 0));
+    const isNested = options !== undefined && depth !== options.depth;
+    return inspected(this, 'Tensor', () => (isNested ? brief(this) : native.toString(this, print)));
   },
 });
 
 define(Storage, {
   toJSON() {
-    return Array.from(classes.views.Storage(this).bytes);
+    return copied(this) ?? Array.from(classes.views.Storage(this).bytes);
   },
-  [inspect.custom](depth, options) {
-    return inspected(this, 'Storage', () => indented(this.toString(), options?.indentationLvl ?? 0));
+  [inspect.custom]() {
+    return inspected(this, 'Storage', () => bytesOf(this));
   },
 });
 
 define(Generator, {
   toJSON() {
+    if (copied(this)) return copied(this);
     throw typeError('toJSON: a generator has no form in JSON; getState() gives its state');
   },
   [inspect.custom]() {

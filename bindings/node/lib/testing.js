@@ -20,16 +20,18 @@ function allowed(actual, expected, { rtol, atol }) {
 
 const isObject = (value) => typeof value === 'object' && value !== null && !native.isTensor(value) && !ArrayBuffer.isView(value) && !('re' in value);
 
-function operand(value) {
+// A number counts as one of the dtype of the tensor that it is compared with, and as float64 beside another number.
+function operand(value, other) {
   if (native.isTensor(value)) return value;
-  return tensor(value, typeof value === 'number' && !Number.isInteger(value) ? { dtype: 'float64' } : {});
+  const dtype = native.isTensor(other) && (Number.isInteger(value) || checks.isFloatingDtype(other.dtype)) ? other.dtype : 'float64';
+  return tensor(value, typeof value === 'number' ? { dtype } : {});
 }
 
 // What differs between two values, '' where they are close.
 function difference(actual, expected, where, options) {
   if (!isObject(actual) || !isObject(expected)) {
     if (isObject(actual) || isObject(expected)) throw typeError(`testing.assertClose: ${kindOf(actual)} and ${kindOf(expected)} cannot be compared${where}`);
-    return tensorDifference(operand(actual), operand(expected), where, options);
+    return tensorDifference(operand(actual, expected), operand(expected, actual), where, options);
   }
   const keys = Object.keys(actual);
   if (Array.isArray(actual) !== Array.isArray(expected)) return `An array is compared with an object${where}`;

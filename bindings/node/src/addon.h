@@ -45,12 +45,14 @@ enum {
   LT_IS_MUTATED = 16,
   LT_IS_ALIAS = 32,
   LT_IS_MOVED = 64,     // the call may give the argument's storage other memory
-  LT_IS_VARIADIC = 128  // the items of the list may be given as arguments
+  LT_IS_VARIADIC = 128,  // the items of the list may be given as arguments
+  LT_IS_INTEGERS = 256   // a tensor of integers, such as indices
 };
 
 typedef struct lt_argument {
   const char *name;  // in camel case
-  uint8_t type, flags;
+  uint8_t type;
+  uint16_t flags;
   int8_t dim_of;   // the argument whose dimension it is, which may be given by name; -1
   lt_value value;  // the default
 } lt_argument;
@@ -405,8 +407,9 @@ bool lt_throw_wide(napi_env env, const char *op, const char *argument, lt_kind k
 // Whether a value fits an argument, by its kind; with arrays also those that are to be made
 // tensors.
 bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool arrays);
-// A tensor of an array, for the call.
-bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to);
+// A tensor of an array that is given for an argument, for the call.
+bool lt_from_array(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
+                   tensor_t **to);
 // Puts a value that fits into its C form; false with an exception pending.
 bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
                 lt_value *to);

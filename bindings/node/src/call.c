@@ -311,7 +311,7 @@ static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js,
   if (js && js->kind == LT_JS_TENSOR)
     return lt_hold(env, call, a->name, js->box, LT_READS, &to->pointer);
   if (js && (js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY))
-    return lt_from_array(env, call, js, (tensor_t **)&to->pointer);
+    return lt_from_array(env, call, a, js, (tensor_t **)&to->pointer);
   tensor_scalar scalar = js ? js->scalar : a->value.scalar;
   if (i == call->op->operand && call->op->row->forms & LT_HAS(call->mode, 1)) {
     to->scalar = scalar;

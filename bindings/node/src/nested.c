@@ -11,6 +11,7 @@ typedef struct {
   const uint8_t *kinds;  // NULL where all are numbers
   napi_value others;
   int64_t count, at, other;
+  bool whole;  // plain numbers without a fraction are integers, rather than floats
 } walk;
 
 // As in lib/nested.js.
@@ -57,6 +58,17 @@ static tensor_status tell_other(napi_env env, walk *w, lt_list *l, int kind, dou
   return tensor_list_number(l, tensor_complex(x, imaginary), TENSOR_DTYPE_NONE);
 }
 
+// n plain numbers.
+static tensor_status tell_plain(const walk *w, lt_list *l, int64_t n) {
+  const double *numbers = w->numbers + w->at;
+  if (w->whole) return tensor_list_numbers(l, numbers, n);
+  tensor_status status = TENSOR_OK;
+  for (int64_t i = 0; i < n && !status; i++)
+    if (!lt_list_float(l, numbers[i]))
+      status = tensor_list_number(l, tensor_float(numbers[i]), TENSOR_DTYPE_NONE);
+  return status;
+}
+
 // n numbers; fewer where not all were written down, because something before them is refused.
 static tensor_status tell_run(napi_env env, walk *w, lt_list *l, int64_t n) {
   tensor_status status = TENSOR_OK;
@@ -64,7 +76,7 @@ static tensor_status tell_run(napi_env env, walk *w, lt_list *l, int64_t n) {
   while (n && !status) {
     int64_t plain = w->kinds ? 0 : n;
     while (plain < n && !w->kinds[w->at + plain]) plain++;
-    status = tensor_list_numbers(l, w->numbers + w->at, plain);
+    status = tell_plain(w, l, plain);
     w->at += plain, n -= plain;
     if (!n || status) break;
     status = tell_other(env, w, l, w->kinds[w->at], w->numbers[w->at]);
@@ -93,10 +105,12 @@ static tensor_status tell(napi_env env, walk *w, lt_list *l, uint32_t count) {
 }
 
 // fromNested(tokens as an Int32Array, how many, numbers as a Float64Array, kinds as a Uint8Array or
-// undefined, others as an array, dtype or undefined)
+// undefined, others as an array, dtype or undefined, whether numbers without a fraction are
+// integers where there is no dtype)
 static napi_value from_nested(napi_env env, napi_callback_info info) {
-  size_t argc = 6, length;
-  napi_value argv[6];
+  size_t argc = 7, length;
+  napi_value argv[7];
+  bool whole;
   void *tokens, *numbers, *kinds = NULL;
   napi_valuetype kind;
   uint32_t count;
@@ -114,7 +128,9 @@ static napi_value from_nested(napi_env env, napi_callback_info info) {
   if (kind == napi_object &&
       !lt_ok(env, napi_get_typedarray_info(env, argv[3], NULL, NULL, &kinds, NULL, NULL)))
     return NULL;
-  if (!lt_ok(env, napi_typeof(env, argv[5], &kind))) return NULL;
+  if (!lt_ok(env, napi_typeof(env, argv[5], &kind)) ||
+      !lt_ok(env, napi_get_value_bool(env, argv[6], &whole)))
+    return NULL;
   if (kind == napi_string &&
       (!lt_short_text(env, argv[5], name, sizeof name) || !lt_read_dtype(name, &dtype))) {
     lt_throw_type(env, "tensor: dtype '%s' does not exist", name);
@@ -124,7 +140,8 @@ static napi_value from_nested(napi_env env, napi_callback_info info) {
             .tokens = tokens,
             .numbers = numbers,
             .kinds = kinds,
-            .others = argv[4]};
+            .others = argv[4],
+            .whole = whole || dtype != TENSOR_DTYPE_NONE};
   lt_list l;
   tensor_list_begin(&l, dtype, e->default_dtype);
   tensor_list_lend(&l, numbers, (int64_t)length);

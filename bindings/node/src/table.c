@@ -84,11 +84,12 @@ static bool read_parameter(const lt_parameter *p, lt_argument *a) {
     int told, flag;
   } flags[] = {{LT_OPTIONAL, LT_IS_OPTIONAL}, {LT_BY_NAME, LT_IS_KEYWORD},
                {LT_DEFAULT, LT_HAS_DEFAULT},  {LT_MUTATED, LT_IS_MUTATED},
-               {LT_MOVED, LT_IS_MOVED},       {LT_SPREAD, LT_IS_VARIADIC}};
+               {LT_MOVED, LT_IS_MOVED},       {LT_SPREAD, LT_IS_VARIADIC},
+               {LT_INTEGERS, LT_IS_INTEGERS}};
   a->type = (uint8_t)type_of(p->kind);
   a->flags = is_list(p->kind) ? LT_IS_LIST : 0;
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-    if (p->flags & flags[i].told) a->flags |= (uint8_t)flags[i].flag;
+    if (p->flags & flags[i].told) a->flags |= (uint16_t)flags[i].flag;
   a->dim_of = p->dim_of;
   a->value = p->absent;
   return (a->name = camel(strcmp(p->name, "self") ? p->name : "input", false));
@@ -127,7 +128,7 @@ static bool read_operator(const lt_operator *row, lt_overload *o) {
   for (int i = 0; i < results; i++, name += strlen(name) + 1) {
     lt_argument *a = &all[count + i];
     a->type = (uint8_t)type_of(row->results[i]), a->dim_of = -1;
-    a->flags = (uint8_t)((is_list(row->results[i]) ? LT_IS_LIST : 0) |
+    a->flags = (uint16_t)((is_list(row->results[i]) ? LT_IS_LIST : 0) |
                          (row->aliases >> i & 1 ? LT_IS_ALIAS : 0));
     if (!(a->name = camel(name, false))) return false;
   }

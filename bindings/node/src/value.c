@@ -515,7 +515,7 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
     return true;
   }
   if (takes_array(argument) && is_array(js))
-    return lt_from_array(env, call, js, (tensor_t **)data + at);
+    return lt_from_array(env, call, argument, js, (tensor_t **)data + at);
   if (!accepts_one(env, argument, js)) return wrong_item(env, call, argument, at, js);
   switch (argument->type) {
     case LT_TENSOR:
@@ -567,12 +567,14 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
   return true;
 }
 
-bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to) {
-  napi_value maker, made, function, result, arguments[2] = {js->value};
+bool lt_from_array(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
+                   tensor_t **to) {
+  napi_value maker, made, function, result, arguments[3] = {js->value};
   lt_js look;
   if (!lt_ok(env, napi_get_reference_value(env, lt_get_env(env)->to_tensor, &maker)) ||
       !(arguments[1] = lt_from_text(env, call->name)) ||
-      !lt_ok(env, napi_call_function(env, maker, maker, 2, arguments, &made)) ||
+      !lt_ok(env, napi_get_boolean(env, argument->flags & LT_IS_INTEGERS, &arguments[2])) ||
+      !lt_ok(env, napi_call_function(env, maker, maker, 3, arguments, &made)) ||
       !lt_look(env, made, &look))
     return false;
   tensor_status status = tensor_new_handle(look.box->handle, to);
@@ -597,7 +599,7 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
     case LT_GENERATOR:
     case LT_NODE:
       to->pointer = NULL;
-      if (is_array(js)) return lt_from_array(env, call, js, (tensor_t **)&to->pointer);
+      if (is_array(js)) return lt_from_array(env, call, argument, js, (tensor_t **)&to->pointer);
       return null || lt_hold(env, call, argument->name, js->box, access_of(argument), &to->pointer);
     case LT_SCALAR:
       to->scalar = null ? tensor_none() : js->scalar;

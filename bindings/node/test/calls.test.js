@@ -5,8 +5,8 @@ const { test } = require('node:test');
 const lt = require('..');
 
 const x = lt.tensor([
-  [1, 5],
-  [3, 2],
+  [1n, 5n],
+  [3n, 2n],
 ]);
 
 test('-0 is the integer 0, and a number with its sign', () => {

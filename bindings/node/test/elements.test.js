@@ -16,7 +16,7 @@ const kinds = {
   'of compressed columns': () => dense().toSparseCsc(),
   'of blocks': () => lt.ones([4, 4]).toSparseBsr([2, 2]),
   'quantized as a whole': () => lt.quantizePerTensor(dense(), 0.5, 3, 'quint8'),
-  'quantized by channels': () => lt.quantizePerChannel(dense(), lt.tensor([0.5, 0.25]), lt.tensor([0, 1]), 0, 'qint8'),
+  'quantized by channels': () => lt.quantizePerChannel(dense(), lt.tensor([0.5, 0.25]), [0, 1], 0, 'qint8'),
 };
 
 for (const [name, make] of Object.entries(kinds))

@@ -14,7 +14,7 @@ const at = (name) => join(folder, name);
 const testdata = (name) => join(__dirname, '../../../engine/serial/testdata', name);
 
 test('containers, tensors and storages come back', () => {
-  const w = lt.tensor([[1, 2, 3], [4, 5, 6]]);
+  const w = lt.tensor([[1n, 2n, 3n], [4n, 5n, 6n]]);
   const shared = [1, 2];
   const value = {
     w, row: w.at(1), same: w, shared: [shared, shared], storage: w.untypedStorage(), bytes: new Uint8Array([1, 2]), set: new Set([1]), map: new Map([[3, 'c']]),

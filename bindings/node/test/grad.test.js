@@ -112,7 +112,7 @@ test('leaves', () => {
   lt.noGrad(() => x.add_(1));
   assert.deepEqual(x.toArray(), [2, 2]);
   const before = lt.liveHandles();
-  assert.throws(() => lt.tensor([1, 2], { requiresGrad: true }), /floating point and complex dtype can require gradients/);
+  assert.throws(() => lt.tensor([1n, 2n], { requiresGrad: true }), /floating point and complex dtype can require gradients/);
   assert.equal(lt.liveHandles(), before);
 });
 

@@ -24,6 +24,11 @@ for (const [name, body] of [
     assert.ok(resident(body) < 200e6);
   });
 
+test('elements that are copied in one loop stay within 300 MB', () => {
+  assert.ok(resident('for (let i = 0; i < 400; i++) lt.ones(1_000_000).data({ copy: true })[0] += 1') < 300e6);
+  assert.ok(resident('const all = lt.ones(400, 1_000_000, { dtype: "int8" }); for (const row of all) row.data({ copy: true })[0] += 1') < 800e6);
+});
+
 test('what the collector takes in a loop is given back in it', () => {
   const few = resident('for (let i = 0; i < 1e6; i++) a.add(1)');
   const many = resident('for (let i = 0; i < 3e6; i++) a.add(1)');

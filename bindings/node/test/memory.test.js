@@ -128,11 +128,21 @@ test('data() shares contiguous memory and copies the rest', () => {
   const column = t.get(':, 0');
   column.data()[0] = 0;
   assert.deepEqual(column.toArray(), [8, 4]);
-  assert.ok(lt.tensor([1]).data() instanceof BigInt64Array);
+  assert.ok(lt.tensor([1n]).data() instanceof BigInt64Array);
   assert.ok(lt.tensor([true]).data() instanceof Uint8Array);
   assert.equal(lt.zeros([2], { dtype: lt.complex128 }).data().length, 4);
   assert.equal(lt.zeros([0]).data().length, 0);
   assert.throws(() => lt.zeros([2], { device: 'meta' }).data(), { code: 'TENSOR_ERROR_RUNTIME' });
+});
+
+test('data({ copy: true }) is memory of its own', () => {
+  const t = lt.tensor([1.5, 2]);
+  const copy = t.data({ copy: true });
+  copy[0] = 7;
+  assert.deepEqual(t.toArray(), [1.5, 2]);
+  t.untypedStorage().resize_(1000); // which a storage that data() has given out refuses
+  assert.throws(() => t.data({ copy: 1 }), { name: 'TypeError', message: /^data: option 'copy' must be a boolean/ });
+  assert.throws(() => t.data({ dim: 1 }), { name: 'TypeError', message: /^data: there is no option 'dim'/ });
 });
 
 test('memory given out outlives dispose()', async () => {

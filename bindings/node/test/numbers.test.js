@@ -53,7 +53,9 @@ test('assertClose', () => {
   lt.testing.assertClose({ a: [lt.tensor([1, 2.5])], b: 1 }, { a: [lt.tensor([1, 2.5000001])], b: 1 });
   const differ = (a, b, options) => assert.throws(() => lt.testing.assertClose(a, b, options), { name: 'AssertionError' });
   differ(lt.tensor([1, 2.5]), lt.tensor([1, 2.6]));
-  differ(lt.tensor([1]), lt.tensor([1.0]).float());
+  differ(lt.tensor([1n]), lt.tensor([1]));
+  differ(lt.tensor(2n), 2.5);
+  lt.testing.assertClose(lt.tensor(2n), 2);
   differ(lt.tensor([NaN]), lt.tensor([NaN]));
   lt.testing.assertClose(lt.tensor([NaN]), lt.tensor([NaN]), { equalNan: true });
   differ([1, 2], [1]);

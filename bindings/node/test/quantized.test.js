@@ -20,7 +20,7 @@ test('numbers become integers and back', () => {
 });
 
 test('channels have scales of their own', () => {
-  const q = lt.quantizePerChannel(lt.ones([2, 1]), lt.tensor([0.5, 0.25]), lt.tensor([0, 1]), 0, 'qint8');
+  const q = lt.quantizePerChannel(lt.ones([2, 1]), lt.tensor([0.5, 0.25]), lt.tensor([0n, 1n]), 0, 'qint8');
   assert.deepEqual(q.intRepr().toArray(), [[2], [5]]);
   assert.deepEqual(q.qPerChannelScales().toArray(), [0.5, 0.25]);
   assert.equal(Number(q.t().qPerChannelAxis()), 1);

@@ -64,11 +64,34 @@ test('one element is a number to operators', () => {
   }
 });
 
+test('the console shows tensors among other values in a line each', () => {
+  const of = (t) => inspect([t]);
+  assert.equal(inspect({ a: [x] }), '{ a: [ Tensor [2, 2] float32 [ [ 1, 2 ], [ 3, 4.5 ] ] ] }');
+  assert.equal(of(lt.ones(20, 30)), '[ Tensor [20, 30] float32 [ 1, 1, 1, 1, 1, 1, ... 594 more ] ]');
+  assert.equal(of(lt.ones(4, 2).t().to('float64')), '[ Tensor [2, 4] float64 [ 1, 1, 1, 1, ... 4 more ] ]');
+  assert.equal(of(lt.zeros([3], { device: 'meta', dtype: 'int8' })), '[ Tensor [3] int8 meta ]');
+  assert.equal(of(lt.eye(2).toSparse()), '[ Tensor [2, 2] float32 sparse_coo ]');
+  assert.equal(of(lt.ones(1, { requiresGrad: true }).mul(2)), '[ Tensor [1] float32 requiresGrad [ 2 ] ]');
+  assert.equal(of(lt.tensor(3n)), '[ Tensor [] int64 3 ]');
+  assert.equal(inspect(new Map([['w', lt.zeros(0, 3)]])), "Map(1) { 'w' => Tensor [0, 3] float32 [] }");
+  const handles = lt.liveHandles();
+  lt.scope(() => of(lt.ones(20, 30)));
+  assert.ok(lt.liveHandles() <= handles);
+});
+
+test('the console shows the first and the last bytes of a storage', () => {
+  const bytes = lt.arange(256, { dtype: 'uint8' }).expand(1000, 256).clone().untypedStorage();
+  const lines = inspect(bytes).split('\n');
+  assert.deepEqual([lines[0], lines[1], lines.at(-2), lines.at(-1)], [' 0', ' 1', ' 255', '[torch.storage.UntypedStorage(device=cpu) of size 256000]']);
+  assert.ok(lines.length <= 100 && lines.includes(' ...'));
+  assert.equal(inspect(lt.storageNew(3).fill_(7)), lt.storageNew(3).fill_(7).toString());
+});
+
 test('rows are iterated over', () => {
   assert.equal(x.length, 2);
   assert.deepEqual([...x].map((row) => row.toArray()), [[1, 2], [3, 4.5]]);
   assert.equal(lt.tensor(1).length, undefined);
-  assert.throws(() => [...lt.tensor(1)], { name: 'TypeError', message: /without dimensions/ });
+  assert.throws(() => [...lt.tensor(1)], { name: 'TypeError', message: /not iterable/ });
   assert.deepEqual([...lt.zeros([0, 2])], []);
 });
 
@@ -80,7 +103,7 @@ test('the console shows every object in every state', async () => {
   assert.match(inspect(out), /^Tensor \(.*asynchronous call\)$|^tensor/);
   await promise;
   assert.equal(inspect(gone), 'Tensor (disposed)');
-  assert.equal(inspect({ a: [x] }), `{\n  a: [\n    tensor([[1.0000, 2.0000],\n            [3.0000, 4.5000]])\n  ]\n}`);
+  assert.equal(inspect(x), 'tensor([[1.0000, 2.0000],\n        [3.0000, 4.5000]])');
   for (const object of [lt.Tensor.prototype, lt.Tensor, Object.create(lt.Tensor.prototype), lt.zeros([3], { device: 'meta' }), lt.zeros([1000, 1000]), lt.zeros(new Array(20).fill(1)), lt.storageNew(3), lt.generatorNew(), lt]) {
     assert.equal(typeof inspect(object), 'string');
     assert.equal(typeof inspect(object, { showHidden: true, depth: 0 }), 'string');

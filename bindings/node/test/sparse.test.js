@@ -20,11 +20,11 @@ test('sparse tensors have layouts and parts', () => {
 });
 
 test('sparse tensors are made of parts, which are checked', () => {
-  const [at, values] = [lt.tensor([[0, 1], [2, 0]]), lt.tensor([3, 4], { dtype: 'float32' })];
+  const [at, values] = [lt.tensor([[0n, 1n], [2n, 0n]]), lt.tensor([3, 4], { dtype: 'float32' })];
   const s = lt.sparseCooTensor(at, values, { size: [2, 3] });
   assert.deepEqual(s.toDense().toArray(), [[0, 0, 3], [4, 0, 0]]);
   assert.throws(() => lt.sparseCooTensor(at, values, { size: [2, 2] }), /size is 2 but found index 2/);
-  assert.throws(() => lt.sparseCompressedTensor(lt.tensor([0, 2]), lt.tensor([1, 1]), values, { size: [1, 2], layout: 'sparse_csr' }), /colIndices must rise/);
+  assert.throws(() => lt.sparseCompressedTensor([0, 2], [1, 1], values, { size: [1, 2], layout: 'sparse_csr' }), /colIndices must rise/);
 });
 
 test('they compute, and refuse by name', () => {

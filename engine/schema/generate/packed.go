@@ -138,7 +138,7 @@ func (v *pyOverload) row(order int) (parameters, row string) {
 		}
 		flags = set(flags, []choice{
 			{a.Type.Optional || a.Default == "None", "LT_OPTIONAL"}, {a.Mutated, "LT_MUTATED"}, {i == 0 && o.Tagged("moves"), "LT_MOVED"},
-			{i == spread(o), "LT_SPREAD"}, {a.Type.Function == "tensor_callback", "LT_CALLS_BACK"},
+			{i == spread(o), "LT_SPREAD"}, {a.Type.Function == "tensor_callback", "LT_CALLS_BACK"}, {a.Indices, "LT_INTEGERS"},
 		})
 		shown := "NULL"
 		if name := pyName(renamed(o).Args[i].Name); name != a.Name && (a.Name != "self" || name != "input") {
