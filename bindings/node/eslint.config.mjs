@@ -1,7 +1,7 @@
 import js from '@eslint/js';
 
 const nodeGlobals = Object.fromEntries(
-  ['require', 'module', 'process', 'globalThis', '__dirname', '__filename', 'Buffer', 'console', 'structuredClone', 'setTimeout', 'setInterval', 'setImmediate', 'AbortController', 'AbortSignal', 'WebAssembly', 'clearInterval', 'SharedArrayBuffer'].map((name) => [name, 'readonly']),
+  ['require', 'module', 'process', 'globalThis', '__dirname', '__filename', 'Buffer', 'console', 'structuredClone', 'setTimeout', 'setInterval', 'setImmediate', 'AbortController', 'AbortSignal', 'WebAssembly', 'clearInterval', 'SharedArrayBuffer', 'URL'].map((name) => [name, 'readonly']),
 );
 
 export default [

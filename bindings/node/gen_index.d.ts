@@ -9,8 +9,10 @@ export type MemoryFormat = 'contiguous_format' | 'preserve_format' | 'channels_l
 
 /** An integer. Results are numbers as long as they are exact, and bigints beyond. */
 export type Int = number | bigint;
+/** An array, or what gives the items of one: a Set, or an iterator, as of a generator. */
+export type List<T> = readonly T[] | ReadonlySet<T> | IterableIterator<T>;
 /** Integers, such as sizes or dimensions; a single one stands for a list of one. */
-export type Ints = Int | readonly Int[] | Int32Array | BigInt64Array;
+export type Ints = Int | List<Int> | Int32Array | BigInt64Array;
 export interface Complex {
   re: number;
   im: number;
@@ -114,9 +116,9 @@ declare global {
   }
 }
 /** Nested arrays of numbers, all of one depth and of equal lengths at each depth. */
-export type Nested = Scalar | Tensor | TypedArray | readonly Nested[];
+export type Nested = Scalar | Tensor | TypedArray | readonly Nested[] | ReadonlySet<Nested> | IterableIterator<Nested>;
 /** What an operator takes for a tensor: arrays become one for the call, as by `tensor`. */
-export type TensorLike = Tensor | TypedArray | readonly Nested[];
+export type TensorLike = Tensor | TypedArray | List<Nested>;
 /** Arrays of items, as deep as a tensor has dimensions. */
 export type NestedArray<T> = T | NestedArray<T>[];
 export type NestedResult = NestedArray<Int | boolean | Complex>;
@@ -172,11 +174,11 @@ export interface TensorOptions {
   names?: Names | null;
 }
 /** A name for each dimension, null for one without; in some lists '...' stands for those that are not mentioned. */
-export type Names = readonly (string | null)[];
+export type Names = List<string | null>;
 /** Memory without a type of its own, as that of a Buffer: elements of the option dtype, bytes unless given. */
 export type Untyped = ArrayBuffer | SharedArrayBuffer | DataView;
 /**
- * A tensor of a copy of the data; integers make int64, other numbers the default dtype, a typed array its own dtype. Arrays of
+ * A tensor of a copy of the data: numbers make the default dtype, BigInts int64, booleans bool, a typed array its own dtype. Arrays of
  * unequal lengths, and those that contain themselves, are a RangeError.
  */
 export function tensor(data: Nested | TypedArray | Untyped | { readonly elements: Elements }, options?: TensorOptions | null): Tensor;
@@ -316,6 +318,8 @@ export namespace autograd {
     static apply<A extends unknown[], R>(this: { forward(context: FunctionContext, ...args: A): R }, ...args: A): R;
   }
 }
+/** A path: a string, or a URL of a file. */
+export type Path = string | { readonly href: string; readonly protocol: string };
 /** What a file can hold: tensors, storages, and containers of them. */
 export type Saved =
   | Tensor | Storage | Scalar | string | null | Uint8Array | readonly Saved[] | ReadonlySet<Saved> | ReadonlyMap<Saved, Saved> | { readonly [key: string]: Saved };
@@ -339,20 +343,108 @@ export interface LoadOptions {
  * fraction become ints, unless made with float(); plain objects and Maps become dicts. Tensors that share a storage share it
  * after loading.
  */
-export function save(value: Saved, path: string, options?: SaveOptions): void;
+export function save(value: Saved, path: Path, options?: SaveOptions): void;
 /** save, off the event loop. */
-export function saveAsync(value: Saved, path: string, options?: SaveOptions): Promise<void>;
+export function saveAsync(value: Saved, path: Path, options?: SaveOptions): Promise<void>;
 /** The bytes of the file that save writes. */
 export function saveBytes(value: Saved, options?: SaveOptions): Uint8Array;
+/** saveBytes, off the event loop. */
+export function saveBytesAsync(value: Saved, options?: SaveOptions): Promise<Uint8Array>;
 /**
  * Loads what save, or PyTorch's torch.save, has written. With mmap bytes are read when they are used, and the file must not shrink
  * meanwhile. Nothing is executed: unknown names and damaged files are refused. The type is the caller's claim, as of JSON.parse.
  */
-export function load<T = Loaded>(path: string, options?: LoadOptions & { mmap?: boolean }): T;
+export function load<T = Loaded>(path: Path, options?: LoadOptions & { mmap?: boolean }): T;
 /** load, off the event loop. */
-export function loadAsync<T = Loaded>(path: string, options?: LoadOptions & { mmap?: boolean }): Promise<T>;
+export function loadAsync<T = Loaded>(path: Path, options?: LoadOptions & { mmap?: boolean }): Promise<T>;
 /** Loads from the bytes of a file. */
 export function loadBytes<T = Loaded>(data: Uint8Array, options?: LoadOptions): T;
+/** loadBytes, off the event loop. */
+export function loadBytesAsync<T = Loaded>(data: Uint8Array, options?: LoadOptions): Promise<T>;
+/** Tensors by name: a plain object, a Map, or pairs. */
+export type ByName = { readonly [name: string]: Tensor } | ReadonlyMap<string, Tensor> | List<readonly [string, Tensor]>;
+/** What files of several tensors give, by name. */
+export type Named = { [name: string]: Tensor };
+/** Saves tensors by name in the format of PyTorch, as a dict that torch.load reads. */
+export function saveDict(path: Path, tensors: ByName, options?: { compact?: boolean }): void;
+/** saveDict, off the event loop. */
+export function saveDictAsync(path: Path, tensors: ByName, options?: { signal?: Signal | null; compact?: boolean }): Promise<void>;
+/** saveDict of names and tensors as two lists. */
+export function saveDictList(path: Path, names: List<string>, tensors: List<Tensor>, options?: { compact?: boolean }): void;
+/** saveDictList, off the event loop. */
+export function saveDictListAsync(path: Path, names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null; compact?: boolean }): Promise<void>;
+/** Loads a dict of tensors, such as a state_dict, from a file of PyTorch. */
+export function loadDict(path: Path, options?: { mapLocation?: string | null; mmap?: boolean }): Named;
+/** loadDict, off the event loop. */
+export function loadDictAsync(path: Path, options?: { signal?: Signal | null; mapLocation?: string | null; mmap?: boolean }): Promise<Named>;
+/** loadDict as two lists, in the order of the file. */
+export function loadDictList(path: Path, options?: { mapLocation?: string | null; mmap?: boolean }): { names: string[]; tensors: Tensor[] };
+/** loadDictList, off the event loop. */
+export function loadDictListAsync(path: Path, options?: { signal?: Signal | null; mapLocation?: string | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[] }>;
+/** Saves tensors by name in the format of safetensors. The metadata is an object of strings as JSON. */
+export function safetensorsSaveFile(path: Path, tensors: ByName, options?: { metadata?: string | null }): void;
+/** safetensorsSaveFile, off the event loop. */
+export function safetensorsSaveFileAsync(path: Path, tensors: ByName, options?: { signal?: Signal | null; metadata?: string | null }): Promise<void>;
+/** safetensorsSaveFile of names and tensors as two lists. */
+export function safetensorsSaveFileList(path: Path, names: List<string>, tensors: List<Tensor>, options?: { metadata?: string | null }): void;
+/** safetensorsSaveFileList, off the event loop. */
+export function safetensorsSaveFileListAsync(path: Path, names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null; metadata?: string | null }): Promise<void>;
+/** Loads the tensors of a file of safetensors, or only some of them. */
+export function safetensorsLoadFile(path: Path, options?: { only?: List<string> | null; mmap?: boolean }): Named;
+/** safetensorsLoadFile, off the event loop. */
+export function safetensorsLoadFileAsync(path: Path, options?: { signal?: Signal | null; only?: List<string> | null; mmap?: boolean }): Promise<Named>;
+/** safetensorsLoadFile as two lists, in the order of the file, with the metadata as JSON. */
+export function safetensorsLoadFileList(path: Path, options?: { only?: List<string> | null; mmap?: boolean }): { names: string[]; tensors: Tensor[]; metadata: string };
+/** safetensorsLoadFileList, off the event loop. */
+export function safetensorsLoadFileListAsync(path: Path, options?: { signal?: Signal | null; only?: List<string> | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+/** The bytes of the file that safetensorsSaveFile writes, as a tensor. */
+export function safetensorsSave(tensors: ByName, options?: { metadata?: string | null }): Tensor;
+/** safetensorsSave, off the event loop. */
+export function safetensorsSaveAsync(tensors: ByName, options?: { signal?: Signal | null; metadata?: string | null }): Promise<Tensor>;
+/** safetensorsSave of names and tensors as two lists. */
+export function safetensorsSaveList(names: List<string>, tensors: List<Tensor>, options?: { metadata?: string | null }): Tensor;
+/** safetensorsSaveList, off the event loop. */
+export function safetensorsSaveListAsync(names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null; metadata?: string | null }): Promise<Tensor>;
+/** Loads from the bytes of a file of safetensors. */
+export function safetensorsLoad(data: TensorLike): Named;
+/** safetensorsLoad, off the event loop. */
+export function safetensorsLoadAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<Named>;
+/** safetensorsLoad as two lists, with the metadata as JSON. */
+export function safetensorsLoadList(data: TensorLike): { names: string[]; tensors: Tensor[]; metadata: string };
+/** safetensorsLoadList, off the event loop. */
+export function safetensorsLoadListAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
+/** Saves tensors by name in the format of numpy.savez. */
+export function npzSave(path: Path, tensors: ByName): void;
+/** npzSave, off the event loop. */
+export function npzSaveAsync(path: Path, tensors: ByName, options?: { signal?: Signal | null }): Promise<void>;
+/** npzSave of names and tensors as two lists. */
+export function npzSaveList(path: Path, names: List<string>, tensors: List<Tensor>): void;
+/** npzSaveList, off the event loop. */
+export function npzSaveListAsync(path: Path, names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null }): Promise<void>;
+/** Loads the arrays of a file of numpy.savez. */
+export function npzLoad(path: Path): Named;
+/** npzLoad, off the event loop. */
+export function npzLoadAsync(path: Path, options?: { signal?: Signal | null }): Promise<Named>;
+/** npzLoad as two lists, in the order of the file. */
+export function npzLoadList(path: Path): { names: string[]; tensors: Tensor[] };
+/** npzLoadList, off the event loop. */
+export function npzLoadListAsync(path: Path, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
+/** The bytes of the file that npzSave writes, as a tensor. */
+export function npzSaveBytes(tensors: ByName): Tensor;
+/** npzSaveBytes, off the event loop. */
+export function npzSaveBytesAsync(tensors: ByName, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** npzSaveBytes of names and tensors as two lists. */
+export function npzSaveBytesList(names: List<string>, tensors: List<Tensor>): Tensor;
+/** npzSaveBytesList, off the event loop. */
+export function npzSaveBytesListAsync(names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** Loads from the bytes of a file of numpy.savez. */
+export function npzLoadBytes(data: TensorLike): Named;
+/** npzLoadBytes, off the event loop. */
+export function npzLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<Named>;
+/** npzLoadBytes as two lists. */
+export function npzLoadBytesList(data: TensorLike): { names: string[]; tensors: Tensor[] };
+/** npzLoadBytesList, off the event loop. */
+export function npzLoadBytesListAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
 /** How many asynchronous calls run at once, in the whole process: as many as there are processors, or as LIBTENSOR_ASYNC_THREADS says. */
 export function setAsyncThreads(count: number): void;
 export function getAsyncThreads(): number;
@@ -478,9 +570,10 @@ export class Tensor extends Handle {
   readonly storageOffset: number;
   /**
    * The elements in row-major order: float16 and bfloat16 as bits in a Uint16Array, bool as a Uint8Array, complex numbers as
-   * pairs. Shares the tensor's memory when its elements lie one after the other on the CPU, and is a copy otherwise.
+   * pairs. Shares the tensor's memory when its elements are contiguous on the CPU, and is a copy otherwise, or with the option copy:
+   * memory that is shared is given back when the event loop turns, that of a copy whenever the collector takes it.
    */
-  data<D extends keyof ElementArrays = keyof ElementArrays>(): ElementArrays[D];
+  data<D extends keyof ElementArrays = keyof ElementArrays>(options?: { copy?: boolean } | null): ElementArrays[D];
   /** The number of a tensor of one element: `t.item<'float32'>()` where the dtype is known. */
   item<D extends keyof ElementItems = keyof ElementItems>(): ElementItems[D];
   /** How many rows there are: shape[0], undefined without dimensions. */
@@ -518,6 +611,13 @@ export class Tensor extends Handle {
   isComplex(): boolean;
   isFloatingPoint(): boolean;
   isSigned(): boolean;
+  /** The dimensions in reverse order, a view. */
+  readonly T: Tensor;
+  /** The last two dimensions swapped, a view. */
+  readonly mT: Tensor;
+  /** The conjugate transpose of a matrix, and of a batch of matrices. */
+  readonly H: Tensor;
+  readonly mH: Tensor;
   /** The real parts: a view, or the tensor itself where it is real. */
   readonly real: Tensor;
   /** The imaginary parts, a view. */
@@ -577,14 +677,14 @@ export class Tensor extends Handle {
   /** backward, off the event loop. */
   backwardAsync(gradient?: Tensor | null, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
   backwardAsync(options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
-  /** The rows: views. */
+  /** The rows: views. A tensor without dimensions has none, and this property is undefined. */
   [Symbol.iterator](): IterableIterator<Tensor>;
   /** The number of one element, for `+t > 2`; of more than one a TypeError. JavaScript takes `t > 2`, too, which TypeScript does not. */
   [Symbol.toPrimitive](hint: 'number'): number;
   [Symbol.toPrimitive](hint: 'string'): string;
   [Symbol.toPrimitive](hint: 'default'): number | bigint | boolean;
   [Symbol.toPrimitive](hint: string): number | bigint | boolean | string;
-  /** toArray(). */
+  /** toArray(), and a TypeError where an integer is beyond 2^53. */
   toJSON(): NestedResult;
   /** The elements as nested arrays, `t.toArray<'float32'>()` where the dtype is known; a zero-dim tensor gives its number. */
   toArray<D extends keyof ElementItems = keyof ElementItems>(): NestedArray<ElementItems[D]>;
@@ -592,12 +692,12 @@ export class Tensor extends Handle {
    * x.at(0, lt.slice(1)) is x[0, 1:] of PyTorch: a view, or a copy when an item is a tensor or an array of positions. A sole array holds the items,
    * as in set: x.at([0, 1]) is x.at(0, 1), and x.at([[0, 1]]) has the rows 0 and 1.
    */
-  at(...items: (IndexItem | readonly Nested[])[]): Tensor;
-  at(items: readonly (IndexItem | readonly Nested[])[]): Tensor;
+  at(...items: (IndexItem | List<Nested>)[]): Tensor;
+  at(items: List<IndexItem | List<Nested>>): Tensor;
   /** x.get('1:, None, ..., ::2') is x[1:, None, ..., ::2] of PyTorch. */
   get(index: string): Tensor;
   /** Writes value, which broadcasts, to the elements that get(index) or at(index) reads. */
-  set(index: string | IndexItem | readonly (IndexItem | readonly Nested[])[], value: Tensor | Nested): this;
+  set(index: string | IndexItem | List<IndexItem | List<Nested>>, value: Tensor | Nested): this;
   toString(options?: { precision?: Int; threshold?: Int; edgeitems?: Int; linewidth?: Int; sciMode?: boolean | null }): string;
   /**
    * Adds `other`, scaled by `alpha`, to `self`, element by element; the shapes broadcast.
@@ -1573,19 +1673,19 @@ export class Tensor extends Handle {
   /**
    * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
    */
-  indexPut(indices: readonly (TensorLike | null)[] | null, options: { values: TensorLike; accumulate?: boolean }): Tensor;
-  indexPut(indices: readonly (TensorLike | null)[] | null, values: TensorLike, options?: { accumulate?: boolean }): Tensor;
-  indexPut(indices: readonly (TensorLike | null)[] | null, values: TensorLike, accumulate: boolean): Tensor;
+  indexPut(indices: List<TensorLike | null> | null, options: { values: TensorLike; accumulate?: boolean }): Tensor;
+  indexPut(indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean }): Tensor;
+  indexPut(indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean): Tensor;
   /**
    * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
    */
-  indexPut_(indices: readonly (TensorLike | null)[] | null, options: { values: TensorLike; accumulate?: boolean }): this;
-  indexPut_(indices: readonly (TensorLike | null)[] | null, values: TensorLike, options?: { accumulate?: boolean }): this;
-  indexPut_(indices: readonly (TensorLike | null)[] | null, values: TensorLike, accumulate: boolean): this;
+  indexPut_(indices: List<TensorLike | null> | null, options: { values: TensorLike; accumulate?: boolean }): this;
+  indexPut_(indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean }): this;
+  indexPut_(indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean): this;
   /** indexPut_, off the event loop. */
-  indexPut_Async(indices: readonly (TensorLike | null)[] | null, options: { values: TensorLike; accumulate?: boolean; signal?: Signal | null }): Promise<this>;
-  indexPut_Async(indices: readonly (TensorLike | null)[] | null, values: TensorLike, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<this>;
-  indexPut_Async(indices: readonly (TensorLike | null)[] | null, values: TensorLike, accumulate: boolean, options?: { signal?: Signal | null }): Promise<this>;
+  indexPut_Async(indices: List<TensorLike | null> | null, options: { values: TensorLike; accumulate?: boolean; signal?: Signal | null }): Promise<this>;
+  indexPut_Async(indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<this>;
+  indexPut_Async(indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
    */
@@ -1819,13 +1919,13 @@ export class Tensor extends Handle {
   /**
    * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
    */
-  roll(shifts: Ints, options?: { dims?: Ints | string | readonly (Int | string)[] | null }): Tensor;
-  roll(shifts: Ints, dims: Ints | string | readonly (Int | string)[] | null): Tensor;
+  roll(shifts: Ints, options?: { dims?: Ints | string | List<Int | string> | null }): Tensor;
+  roll(shifts: Ints, dims: Ints | string | List<Int | string> | null): Tensor;
   /**
    * Reverses the order of positions in the listed dimensions.
    */
   flip(...dims: (Int | string)[]): Tensor;
-  flip(dims: Ints | string | readonly (Int | string)[]): Tensor;
+  flip(dims: Ints | string | List<Int | string>): Tensor;
   /**
    * Reverses the order of columns, dimension 1.
    */
@@ -1837,9 +1937,9 @@ export class Tensor extends Handle {
   /**
    * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
    */
-  rot90(options?: { k?: Int; dims?: Ints | string | readonly (Int | string)[] }): Tensor;
-  rot90(k: Int, options?: { dims?: Ints | string | readonly (Int | string)[] }): Tensor;
-  rot90(k: Int, dims: Ints | string | readonly (Int | string)[]): Tensor;
+  rot90(options?: { k?: Int; dims?: Ints | string | List<Int | string> }): Tensor;
+  rot90(k: Int, options?: { dims?: Ints | string | List<Int | string> }): Tensor;
+  rot90(k: Int, dims: Ints | string | List<Int | string>): Tensor;
   /**
    * Keeps the elements on and below a diagonal of matrices; the others are zero.
    */
@@ -2437,15 +2537,15 @@ export class Tensor extends Handle {
    * Integers and bool give int64, uint64 itself, unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
    * added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
    */
-  sum(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  sum(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  sum(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  sum(options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  sum(dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  sum(dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    */
-  nansum(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  nansum(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  nansum(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nansum(options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nansum(dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nansum(dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
    * Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
@@ -2457,34 +2557,34 @@ export class Tensor extends Handle {
    * Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
    */
-  mean(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  mean(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  mean(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  mean(options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  mean(dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  mean(dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    */
-  nanmean(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  nanmean(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  nanmean(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nanmean(options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nanmean(dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  nanmean(dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
    * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
    */
-  any(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  any(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  any(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  any(options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  any(dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  any(dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
    * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
    */
-  all(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  all(dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  all(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  all(options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  all(dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  all(dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
    */
-  countNonzero(options?: { dim?: Ints | string | readonly (Int | string)[] | null }): Tensor;
-  countNonzero(dim: Ints | string | readonly (Int | string)[] | null): Tensor;
+  countNonzero(options?: { dim?: Ints | string | List<Int | string> | null }): Tensor;
+  countNonzero(dim: Ints | string | List<Int | string> | null): Tensor;
   /**
    * Standard deviation of all elements; `unbiased` divides by one less than their number.
    */
@@ -2493,16 +2593,16 @@ export class Tensor extends Handle {
   /**
    * Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    */
-  std(dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  std(dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  std(dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  std(dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  std(dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  std(dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
    * infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
    */
-  std(options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  std(dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  std(options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  std(dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
   /**
    * Variance of all elements; `unbiased` divides by one less than their number.
    */
@@ -2511,45 +2611,45 @@ export class Tensor extends Handle {
   /**
    * Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    */
-  var(dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  var(dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  var(dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  var(dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  var(dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  var(dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
    * infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
    */
-  var(options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  var(dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  var(options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  var(dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
   /**
    * Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
    * of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Complex inputs give real norms. `dtype` converts elements first.
    */
-  norm(options?: { p?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(options?: { p?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: Scalar | null, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: Scalar | null, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
    */
-  norm(p: string, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: string, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  norm(p: string, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: string, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  norm(p: string, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Reducing a dimension of size 0 is an error, for there is no largest of nothing.
    */
-  amax(options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  amax(dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  amax(dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  amax(options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  amax(dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  amax(dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
    * Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
    */
-  amin(options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  amin(dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  amin(dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  amin(options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  amin(dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  amin(dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * The largest of all elements, NaN where there is one. An input without elements is an error.
    */
@@ -2814,8 +2914,8 @@ export class Tensor extends Handle {
    * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
    * `keepdim` keeps reduced dimensions with size 1.
    */
-  logsumexp(dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  logsumexp(dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  logsumexp(dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  logsumexp(dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
    */
@@ -3302,8 +3402,8 @@ export class Tensor extends Handle {
    * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
    * the last bin includes its upper edge.
    */
-  histogram(options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
-  histogram(bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  histogram(options?: { bins?: Int; range?: List<number> | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  histogram(bins: Int, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
   /**
    * As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
    */
@@ -3405,8 +3505,8 @@ export class Tensor extends Handle {
   /**
    * Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
    */
-  flatten(dims: Ints | string | readonly (Int | string)[], options: { outDim: string }): Tensor;
-  flatten(dims: Ints | string | readonly (Int | string)[], outDim: string): Tensor;
+  flatten(dims: Ints | string | List<Int | string>, options: { outDim: string }): Tensor;
+  flatten(dims: Ints | string | List<Int | string>, outDim: string): Tensor;
   /**
    * A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
    */
@@ -3466,7 +3566,7 @@ export class Tensor extends Handle {
    * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
    */
   permute(...dims: (Int | string)[]): Tensor;
-  permute(dims: Ints | string | readonly (Int | string)[]): Tensor;
+  permute(dims: Ints | string | List<Int | string>): Tensor;
   /**
    * Moves dimension `source` to `destination`; the others keep their order.
    */
@@ -3475,8 +3575,8 @@ export class Tensor extends Handle {
   /**
    * Moves several dimensions; the others keep their order.
    */
-  movedim(source: Ints | string | readonly (Int | string)[], options: { destination: Ints | string | readonly (Int | string)[] }): Tensor;
-  movedim(source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[]): Tensor;
+  movedim(source: Ints | string | List<Int | string>, options: { destination: Ints | string | List<Int | string> }): Tensor;
+  movedim(source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>): Tensor;
   /**
    * Another name of `movedim`.
    * Moves dimension `source` to `destination`; the others keep their order.
@@ -3487,8 +3587,8 @@ export class Tensor extends Handle {
    * Another name of `movedim`.
    * Moves several dimensions; the others keep their order.
    */
-  moveaxis(source: Ints | string | readonly (Int | string)[], options: { destination: Ints | string | readonly (Int | string)[] }): Tensor;
-  moveaxis(source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[]): Tensor;
+  moveaxis(source: Ints | string | List<Int | string>, options: { destination: Ints | string | List<Int | string> }): Tensor;
+  moveaxis(source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>): Tensor;
   /**
    * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
    */
@@ -3520,7 +3620,7 @@ export class Tensor extends Handle {
    * Drops those of the listed dimensions whose size is 1.
    */
   squeeze(...dim: (Int | string)[]): Tensor;
-  squeeze(dim: Ints | string | readonly (Int | string)[]): Tensor;
+  squeeze(dim: Ints | string | List<Int | string>): Tensor;
   /**
    * Drops all dimensions of size 1.
    */
@@ -3533,7 +3633,7 @@ export class Tensor extends Handle {
    * Drops those of the listed dimensions whose size is 1.
    */
   squeeze_(...dim: (Int | string)[]): this;
-  squeeze_(dim: Ints | string | readonly (Int | string)[]): this;
+  squeeze_(dim: Ints | string | List<Int | string>): this;
   /** squeeze_, off the event loop. */
   squeeze_Async(options?: { signal?: Signal | null }): Promise<this>;
   /** squeeze_, off the event loop. */
@@ -3541,7 +3641,7 @@ export class Tensor extends Handle {
   /** squeeze_, off the event loop. */
   squeeze_Async(...dim: (Int | string)[]): Promise<this>;
   squeeze_Async(...dimAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<this>;
-  squeeze_Async(dim: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<this>;
+  squeeze_Async(dim: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Inserts a dimension of size 1 at `dim`.
    */
@@ -3786,6 +3886,8 @@ export class Storage extends Handle {
 export class Generator extends Handle {
   /** A copy of the state, which comparisons and structuredClone see. */
   readonly elements: { state: Uint8Array };
+  /** A TypeError: JSON has no form of it. */
+  toJSON(): never;
   /**
    * Restarts the generator from `seed`; negative seeds count as their two's complement.
    */
@@ -4751,28 +4853,28 @@ export function eventHandle(event: Int): Int;
  * The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
  * the result are the innermost ones, by their strides in `self`.
  */
-export function fftC2c(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; forward?: boolean; scale?: number }): Tensor;
-export function fftC2c(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { forward?: boolean; scale?: number }): Tensor;
-export function fftC2c(input: TensorLike, dim: Ints | string | readonly (Int | string)[], forward: boolean, options?: { scale?: number }): Tensor;
-export function fftC2c(input: TensorLike, dim: Ints | string | readonly (Int | string)[], forward: boolean, scale: number): Tensor;
+export function fftC2c(input: TensorLike, options: { dim: Ints | string | List<Int | string>; forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { forward?: boolean; scale?: number }): Tensor;
+export function fftC2c(input: TensorLike, dim: Ints | string | List<Int | string>, forward: boolean, options?: { scale?: number }): Tensor;
+export function fftC2c(input: TensorLike, dim: Ints | string | List<Int | string>, forward: boolean, scale: number): Tensor;
 /** fftC2c, off the event loop. */
-export function fftC2cAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftC2cAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftC2cAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], forward: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftC2cAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], forward: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, forward: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftC2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, forward: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
  * halves are to be had along one dimension.
  */
-export function fftR2c(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; onesided?: boolean; scale?: number }): Tensor;
-export function fftR2c(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { onesided?: boolean; scale?: number }): Tensor;
-export function fftR2c(input: TensorLike, dim: Ints | string | readonly (Int | string)[], onesided: boolean, options?: { scale?: number }): Tensor;
-export function fftR2c(input: TensorLike, dim: Ints | string | readonly (Int | string)[], onesided: boolean, scale: number): Tensor;
+export function fftR2c(input: TensorLike, options: { dim: Ints | string | List<Int | string>; onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { onesided?: boolean; scale?: number }): Tensor;
+export function fftR2c(input: TensorLike, dim: Ints | string | List<Int | string>, onesided: boolean, options?: { scale?: number }): Tensor;
+export function fftR2c(input: TensorLike, dim: Ints | string | List<Int | string>, onesided: boolean, scale: number): Tensor;
 /** fftR2c, off the event loop. */
-export function fftR2cAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftR2cAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftR2cAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], onesided: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
-export function fftR2cAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], onesided: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, onesided: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
+export function fftR2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, onesided: boolean, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
  */
@@ -4852,66 +4954,21 @@ export function istftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, 
 export function istftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function istftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
- */
-export function saveDict(path: string, options: { names: readonly string[]; tensors: readonly TensorLike[]; compact?: boolean }): void;
-export function saveDict(path: string, names: readonly string[], tensors: readonly TensorLike[], options?: { compact?: boolean }): void;
-/** saveDict, off the event loop. */
-export function saveDictAsync(path: string, options: { names: readonly string[]; tensors: readonly TensorLike[]; compact?: boolean; signal?: Signal | null }): Promise<void>;
-export function saveDictAsync(path: string, names: readonly string[], tensors: readonly TensorLike[], options?: { compact?: boolean; signal?: Signal | null }): Promise<void>;
-/**
- * Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
- */
-export function loadDict(path: string, options?: { mapLocation?: string | null; mmap?: boolean }): { names: string[]; tensors: Tensor[] };
-/** loadDict, off the event loop. */
-export function loadDictAsync(path: string, options?: { mapLocation?: string | null; mmap?: boolean; signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
-/**
- * Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
- * Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
- */
-export function safetensorsSaveFile(path: string, options: { names: readonly string[]; tensors: readonly TensorLike[]; metadata?: string | null }): void;
-export function safetensorsSaveFile(path: string, names: readonly string[], tensors: readonly TensorLike[], options?: { metadata?: string | null }): void;
-/** safetensorsSaveFile, off the event loop. */
-export function safetensorsSaveFileAsync(path: string, options: { names: readonly string[]; tensors: readonly TensorLike[]; metadata?: string | null; signal?: Signal | null }): Promise<void>;
-export function safetensorsSaveFileAsync(path: string, names: readonly string[], tensors: readonly TensorLike[], options?: { metadata?: string | null; signal?: Signal | null }): Promise<void>;
-/**
- * The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
- */
-export function safetensorsSave(names: readonly string[], options: { tensors: readonly TensorLike[]; metadata?: string | null }): Tensor;
-export function safetensorsSave(names: readonly string[], tensors: readonly TensorLike[], options?: { metadata?: string | null }): Tensor;
-/** safetensorsSave, off the event loop. */
-export function safetensorsSaveAsync(names: readonly string[], options: { tensors: readonly TensorLike[]; metadata?: string | null; signal?: Signal | null }): Promise<Tensor>;
-export function safetensorsSaveAsync(names: readonly string[], tensors: readonly TensorLike[], options?: { metadata?: string | null; signal?: Signal | null }): Promise<Tensor>;
-/**
- * Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
- * with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
- * not shrink meanwhile. All rules of the format are checked.
- */
-export function safetensorsLoadFile(path: string, options?: { only?: readonly string[] | null; mmap?: boolean }): { names: string[]; tensors: Tensor[]; metadata: string };
-/** safetensorsLoadFile, off the event loop. */
-export function safetensorsLoadFileAsync(path: string, options?: { only?: readonly string[] | null; mmap?: boolean; signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
-/**
- * Loads from the bytes of a safetensors file, a contiguous uint8 tensor.
- */
-export function safetensorsLoad(data: TensorLike): { names: string[]; tensors: Tensor[]; metadata: string };
-/** safetensorsLoad, off the event loop. */
-export function safetensorsLoadAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
-/**
  * Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
  * libtensor does not have.
  */
-export function safetensorsOpen(path: string): { header: string; names: string[]; tensors: Tensor[] };
+export function safetensorsOpen(path: Path): { header: string; names: string[]; tensors: Tensor[] };
 /** safetensorsOpen, off the event loop. */
-export function safetensorsOpenAsync(path: string, options?: { signal?: Signal | null }): Promise<{ header: string; names: string[]; tensors: Tensor[] }>;
+export function safetensorsOpenAsync(path: Path, options?: { signal?: Signal | null }): Promise<{ header: string; names: string[]; tensors: Tensor[] }>;
 /**
  * Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
  * place in the format.
  */
-export function npySave(path: string, options: { input: TensorLike }): void;
-export function npySave(path: string, input: TensorLike): void;
+export function npySave(path: Path, options: { input: TensorLike }): void;
+export function npySave(path: Path, input: TensorLike): void;
 /** npySave, off the event loop. */
-export function npySaveAsync(path: string, options: { input: TensorLike; signal?: Signal | null }): Promise<void>;
-export function npySaveAsync(path: string, input: TensorLike, options?: { signal?: Signal | null }): Promise<void>;
+export function npySaveAsync(path: Path, options: { input: TensorLike; signal?: Signal | null }): Promise<void>;
+export function npySaveAsync(path: Path, input: TensorLike, options?: { signal?: Signal | null }): Promise<void>;
 /**
  * The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
  */
@@ -4922,9 +4979,9 @@ export function npySaveBytesAsync(input: TensorLike, options?: { signal?: Signal
  * Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
  * objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
  */
-export function npyLoad(path: string, options?: { mmap?: boolean }): Tensor;
+export function npyLoad(path: Path, options?: { mmap?: boolean }): Tensor;
 /** npyLoad, off the event loop. */
-export function npyLoadAsync(path: string, options?: { mmap?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function npyLoadAsync(path: Path, options?: { mmap?: boolean; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Loads from the bytes of a .npy file, a contiguous uint8 tensor.
  */
@@ -4939,42 +4996,14 @@ export function npyLength(head: TensorLike): Int;
 /** npyLength, off the event loop. */
 export function npyLengthAsync(head: TensorLike, options?: { signal?: Signal | null }): Promise<Int>;
 /**
- * Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
- */
-export function npzSave(path: string, options: { names: readonly string[]; tensors: readonly TensorLike[] }): void;
-export function npzSave(path: string, names: readonly string[], tensors: readonly TensorLike[]): void;
-/** npzSave, off the event loop. */
-export function npzSaveAsync(path: string, options: { names: readonly string[]; tensors: readonly TensorLike[]; signal?: Signal | null }): Promise<void>;
-export function npzSaveAsync(path: string, names: readonly string[], tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<void>;
-/**
- * The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
- */
-export function npzSaveBytes(names: readonly string[], options: { tensors: readonly TensorLike[] }): Tensor;
-export function npzSaveBytes(names: readonly string[], tensors: readonly TensorLike[]): Tensor;
-/** npzSaveBytes, off the event loop. */
-export function npzSaveBytesAsync(names: readonly string[], options: { tensors: readonly TensorLike[]; signal?: Signal | null }): Promise<Tensor>;
-export function npzSaveBytesAsync(names: readonly string[], tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor>;
-/**
- * Loads all tensors of an .npz file, compressed or not. Checksums are compared.
- */
-export function npzLoad(path: string): { names: string[]; tensors: Tensor[] };
-/** npzLoad, off the event loop. */
-export function npzLoadAsync(path: string, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
-/**
- * Loads from the bytes of an .npz file, a contiguous uint8 tensor.
- */
-export function npzLoadBytes(data: TensorLike): { names: string[]; tensors: Tensor[] };
-/** npzLoadBytes, off the event loop. */
-export function npzLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
-/**
  * Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
  * older file at once, a link is followed, and pipes and devices are written to.
  */
-export function fileWrite(path: string, options: { data: TensorLike }): void;
-export function fileWrite(path: string, data: TensorLike): void;
+export function fileWrite(path: Path, options: { data: TensorLike }): void;
+export function fileWrite(path: Path, data: TensorLike): void;
 /** fileWrite, off the event loop. */
-export function fileWriteAsync(path: string, options: { data: TensorLike; signal?: Signal | null }): Promise<void>;
-export function fileWriteAsync(path: string, data: TensorLike, options?: { signal?: Signal | null }): Promise<void>;
+export function fileWriteAsync(path: Path, options: { data: TensorLike; signal?: Signal | null }): Promise<void>;
+export function fileWriteAsync(path: Path, data: TensorLike, options?: { signal?: Signal | null }): Promise<void>;
 /**
  * The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
  */
@@ -5177,13 +5206,13 @@ export function hypotAsync(input: TensorLike, other: TensorLike, options?: { out
 /**
  * Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
  */
-export function indexPut(input: TensorLike, options: { indices: readonly (TensorLike | null)[] | null; values: TensorLike; accumulate?: boolean }): Tensor;
-export function indexPut(input: TensorLike, indices: readonly (TensorLike | null)[] | null, values: TensorLike, options?: { accumulate?: boolean }): Tensor;
-export function indexPut(input: TensorLike, indices: readonly (TensorLike | null)[] | null, values: TensorLike, accumulate: boolean): Tensor;
+export function indexPut(input: TensorLike, options: { indices: List<TensorLike | null> | null; values: TensorLike; accumulate?: boolean }): Tensor;
+export function indexPut(input: TensorLike, indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean }): Tensor;
+export function indexPut(input: TensorLike, indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean): Tensor;
 /** indexPut, off the event loop. */
-export function indexPutAsync(input: TensorLike, options: { indices: readonly (TensorLike | null)[] | null; values: TensorLike; accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function indexPutAsync(input: TensorLike, indices: readonly (TensorLike | null)[] | null, values: TensorLike, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function indexPutAsync(input: TensorLike, indices: readonly (TensorLike | null)[] | null, values: TensorLike, accumulate: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function indexPutAsync(input: TensorLike, options: { indices: List<TensorLike | null> | null; values: TensorLike; accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function indexPutAsync(input: TensorLike, indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function indexPutAsync(input: TensorLike, indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
  */
@@ -5384,68 +5413,68 @@ export function whereAsync(condition: TensorLike, input: TensorLike | Scalar, ot
 /**
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
-export function cat(tensors: readonly TensorLike[], options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
-export function cat(tensors: readonly TensorLike[], dim: Int | string, options?: { out?: Tensor | null }): Tensor;
+export function cat(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
+export function cat(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
 /** cat, off the event loop. */
-export function catAsync(tensors: readonly TensorLike[], options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function catAsync(tensors: readonly TensorLike[], dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function catAsync(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function catAsync(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `cat`.
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
-export function concat(tensors: readonly TensorLike[], options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
-export function concat(tensors: readonly TensorLike[], dim: Int | string, options?: { out?: Tensor | null }): Tensor;
+export function concat(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
+export function concat(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
 /** concat, off the event loop. */
-export function concatAsync(tensors: readonly TensorLike[], options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function concatAsync(tensors: readonly TensorLike[], dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatAsync(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatAsync(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `cat`.
  * Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
  */
-export function concatenate(tensors: readonly TensorLike[], options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
-export function concatenate(tensors: readonly TensorLike[], dim: Int | string, options?: { out?: Tensor | null }): Tensor;
+export function concatenate(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
+export function concatenate(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
 /** concatenate, off the event loop. */
-export function concatenateAsync(tensors: readonly TensorLike[], options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function concatenateAsync(tensors: readonly TensorLike[], dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function concatenateAsync(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
  */
-export function stack(tensors: readonly TensorLike[], options?: { dim?: Int; out?: Tensor | null }): Tensor;
-export function stack(tensors: readonly TensorLike[], dim: Int, options?: { out?: Tensor | null }): Tensor;
+export function stack(tensors: List<TensorLike>, options?: { dim?: Int; out?: Tensor | null }): Tensor;
+export function stack(tensors: List<TensorLike>, dim: Int, options?: { out?: Tensor | null }): Tensor;
 /** stack, off the event loop. */
-export function stackAsync(tensors: readonly TensorLike[], options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stackAsync(tensors: readonly TensorLike[], dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stackAsync(tensors: List<TensorLike>, options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stackAsync(tensors: List<TensorLike>, dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors side by side: along dimension 1, or 0 for vectors.
  */
-export function hstack(tensors: readonly TensorLike[], options?: { out?: Tensor | null }): Tensor;
+export function hstack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
 /** hstack, off the event loop. */
-export function hstackAsync(tensors: readonly TensorLike[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors below each other; vectors are rows.
  */
-export function vstack(tensors: readonly TensorLike[], options?: { out?: Tensor | null }): Tensor;
+export function vstack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
 /** vstack, off the event loop. */
-export function vstackAsync(tensors: readonly TensorLike[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function vstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `vstack`.
  * Joins tensors below each other; vectors are rows.
  */
-export function rowStack(tensors: readonly TensorLike[], options?: { out?: Tensor | null }): Tensor;
+export function rowStack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
 /** rowStack, off the event loop. */
-export function rowStackAsync(tensors: readonly TensorLike[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function rowStackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors along the third dimension.
  */
-export function dstack(tensors: readonly TensorLike[], options?: { out?: Tensor | null }): Tensor;
+export function dstack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
 /** dstack, off the event loop. */
-export function dstackAsync(tensors: readonly TensorLike[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function dstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Joins tensors side by side; vectors are columns.
  */
-export function columnStack(tensors: readonly TensorLike[], options?: { out?: Tensor | null }): Tensor;
+export function columnStack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
 /** columnStack, off the event loop. */
-export function columnStackAsync(tensors: readonly TensorLike[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function columnStackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * A view of at least 1 dimension.
  */
@@ -5453,11 +5482,11 @@ export function atleast1d(input: TensorLike): Tensor;
 /**
  * Views of at least 1 dimension.
  */
-export function atleast1d(tensors: readonly TensorLike[]): Tensor[];
+export function atleast1d(tensors: List<TensorLike>): Tensor[];
 /** atleast1d, off the event loop. */
 export function atleast1dAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** atleast1d, off the event loop. */
-export function atleast1dAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function atleast1dAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * A view of at least 2 dimensions.
  */
@@ -5465,11 +5494,11 @@ export function atleast2d(input: TensorLike): Tensor;
 /**
  * Views of at least 2 dimensions.
  */
-export function atleast2d(tensors: readonly TensorLike[]): Tensor[];
+export function atleast2d(tensors: List<TensorLike>): Tensor[];
 /** atleast2d, off the event loop. */
 export function atleast2dAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** atleast2d, off the event loop. */
-export function atleast2dAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function atleast2dAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * A view of at least 3 dimensions.
  */
@@ -5477,30 +5506,30 @@ export function atleast3d(input: TensorLike): Tensor;
 /**
  * Views of at least 3 dimensions.
  */
-export function atleast3d(tensors: readonly TensorLike[]): Tensor[];
+export function atleast3d(tensors: List<TensorLike>): Tensor[];
 /** atleast3d, off the event loop. */
 export function atleast3dAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** atleast3d, off the event loop. */
-export function atleast3dAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function atleast3dAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Expands all tensors to their common shape, without copying.
  */
-export function broadcastTensors(tensors: readonly TensorLike[]): Tensor[];
+export function broadcastTensors(tensors: List<TensorLike>): Tensor[];
 /** broadcastTensors, off the event loop. */
-export function broadcastTensorsAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function broadcastTensorsAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
  * dimensions.
  */
-export function meshgrid(tensors: readonly TensorLike[], options?: { indexing?: 'ij' | 'xy' | null }): Tensor[];
+export function meshgrid(tensors: List<TensorLike>, options?: { indexing?: 'ij' | 'xy' | null }): Tensor[];
 /** meshgrid, off the event loop. */
-export function meshgridAsync(tensors: readonly TensorLike[], options?: { indexing?: 'ij' | 'xy' | null; signal?: Signal | null }): Promise<Tensor[]>;
+export function meshgridAsync(tensors: List<TensorLike>, options?: { indexing?: 'ij' | 'xy' | null; signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * All combinations of one element of each vector, a row for each.
  */
-export function cartesianProd(tensors: readonly TensorLike[]): Tensor;
+export function cartesianProd(tensors: List<TensorLike>): Tensor;
 /** cartesianProd, off the event loop. */
-export function cartesianProdAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function cartesianProdAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * The combinations of `r` elements of a vector, a row for each.
  */
@@ -5514,9 +5543,9 @@ export function combinationsAsync(input: TensorLike, r: Int, withReplacement: bo
 /**
  * Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
  */
-export function blockDiag(tensors: readonly TensorLike[]): Tensor;
+export function blockDiag(tensors: List<TensorLike>): Tensor;
 /** blockDiag, off the event loop. */
-export function blockDiagAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function blockDiagAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * `repeat` in which missing leading repeats are 1.
  */
@@ -5557,24 +5586,24 @@ export function repeatInterleaveAsync(repeats: TensorLike, options?: { outputSiz
 /**
  * Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
  */
-export function roll(input: TensorLike, options: { shifts: Ints; dims?: Ints | string | readonly (Int | string)[] | null }): Tensor;
-export function roll(input: TensorLike, shifts: Ints, options?: { dims?: Ints | string | readonly (Int | string)[] | null }): Tensor;
-export function roll(input: TensorLike, shifts: Ints, dims: Ints | string | readonly (Int | string)[] | null): Tensor;
+export function roll(input: TensorLike, options: { shifts: Ints; dims?: Ints | string | List<Int | string> | null }): Tensor;
+export function roll(input: TensorLike, shifts: Ints, options?: { dims?: Ints | string | List<Int | string> | null }): Tensor;
+export function roll(input: TensorLike, shifts: Ints, dims: Ints | string | List<Int | string> | null): Tensor;
 /** roll, off the event loop. */
-export function rollAsync(input: TensorLike, options: { shifts: Ints; dims?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
-export function rollAsync(input: TensorLike, shifts: Ints, options?: { dims?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
-export function rollAsync(input: TensorLike, shifts: Ints, dims: Ints | string | readonly (Int | string)[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: TensorLike, options: { shifts: Ints; dims?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: TensorLike, shifts: Ints, options?: { dims?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
+export function rollAsync(input: TensorLike, shifts: Ints, dims: Ints | string | List<Int | string> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of positions in the listed dimensions.
  */
 export function flip(input: TensorLike, ...dims: (Int | string)[]): Tensor;
-export function flip(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[] }): Tensor;
-export function flip(input: TensorLike, dims: Ints | string | readonly (Int | string)[]): Tensor;
+export function flip(input: TensorLike, options: { dims: Ints | string | List<Int | string> }): Tensor;
+export function flip(input: TensorLike, dims: Ints | string | List<Int | string>): Tensor;
 /** flip, off the event loop. */
 export function flipAsync(input: TensorLike, ...dims: (Int | string)[]): Promise<Tensor>;
 export function flipAsync(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
-export function flipAsync(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
-export function flipAsync(input: TensorLike, dims: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function flipAsync(input: TensorLike, options: { dims: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
+export function flipAsync(input: TensorLike, dims: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of columns, dimension 1.
  */
@@ -5590,13 +5619,13 @@ export function flipudAsync(input: TensorLike, options?: { signal?: Signal | nul
 /**
  * Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
  */
-export function rot90(input: TensorLike, options?: { k?: Int; dims?: Ints | string | readonly (Int | string)[] }): Tensor;
-export function rot90(input: TensorLike, k: Int, options?: { dims?: Ints | string | readonly (Int | string)[] }): Tensor;
-export function rot90(input: TensorLike, k: Int, dims: Ints | string | readonly (Int | string)[]): Tensor;
+export function rot90(input: TensorLike, options?: { k?: Int; dims?: Ints | string | List<Int | string> }): Tensor;
+export function rot90(input: TensorLike, k: Int, options?: { dims?: Ints | string | List<Int | string> }): Tensor;
+export function rot90(input: TensorLike, k: Int, dims: Ints | string | List<Int | string>): Tensor;
 /** rot90, off the event loop. */
-export function rot90Async(input: TensorLike, options?: { k?: Int; dims?: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
-export function rot90Async(input: TensorLike, k: Int, options?: { dims?: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
-export function rot90Async(input: TensorLike, k: Int, dims: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function rot90Async(input: TensorLike, options?: { k?: Int; dims?: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
+export function rot90Async(input: TensorLike, k: Int, options?: { dims?: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
+export function rot90Async(input: TensorLike, k: Int, dims: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Keeps the elements on and below a diagonal of matrices; the others are zero.
  */
@@ -5715,9 +5744,9 @@ export function constantPadNdAsync(input: TensorLike, pad: Ints, value: Scalar, 
  * As `linalg.multi_dot`, of one or more matrices.
  * Deprecated, as in PyTorch, of which calls warn: use linalg.multi_dot, which takes a list.
  */
-export function chainMatmul(matrices: readonly TensorLike[], options?: { out?: Tensor | null }): Tensor;
+export function chainMatmul(matrices: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
 /** chainMatmul, off the event loop. */
-export function chainMatmulAsync(matrices: readonly TensorLike[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function chainMatmulAsync(matrices: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `linalg.matrix_power`, and a method.
  */
@@ -5837,23 +5866,23 @@ export function logdetAsync(input: TensorLike, options?: { signal?: Signal | nul
 /**
  * The root of the sum of squares over up to two dimensions, or of all elements where `dim` is empty.
  */
-export function frobeniusNorm(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function frobeniusNorm(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function frobeniusNorm(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function frobeniusNorm(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function frobeniusNorm(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function frobeniusNorm(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** frobeniusNorm, off the event loop. */
-export function frobeniusNormAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function frobeniusNormAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The sum of the singular values of the matrices in two dimensions.
  */
-export function nuclearNorm(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function nuclearNorm(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function nuclearNorm(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function nuclearNorm(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function nuclearNorm(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function nuclearNorm(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** nuclearNorm, off the event loop. */
-export function nuclearNormAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nuclearNormAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nuclearNormAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nuclearNormAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nuclearNormAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nuclearNormAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `linalg.pinv` with `rcond` for `rtol`.
  */
@@ -6187,11 +6216,11 @@ export function addrAsync(input: TensorLike, vec1: TensorLike, vec2: TensorLike,
  * "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
  * of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
  */
-export function einsum(equation: string, options: { tensors: readonly TensorLike[] }): Tensor;
-export function einsum(equation: string, tensors: readonly TensorLike[]): Tensor;
+export function einsum(equation: string, options: { tensors: List<TensorLike> }): Tensor;
+export function einsum(equation: string, tensors: List<TensorLike>): Tensor;
 /** einsum, off the event loop. */
-export function einsumAsync(equation: string, options: { tensors: readonly TensorLike[]; signal?: Signal | null }): Promise<Tensor>;
-export function einsumAsync(equation: string, tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function einsumAsync(equation: string, options: { tensors: List<TensorLike>; signal?: Signal | null }): Promise<Tensor>;
+export function einsumAsync(equation: string, tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.
  */
@@ -6201,15 +6230,15 @@ export function tensordot(input: TensorLike, other: TensorLike, dims: Int, optio
 /**
  * Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
  */
-export function tensordot(input: TensorLike, options: { other: TensorLike; dimsSelf: Ints | string | readonly (Int | string)[]; dimsOther: Ints | string | readonly (Int | string)[]; out?: Tensor | null }): Tensor;
-export function tensordot(input: TensorLike, other: TensorLike, dimsSelf: Ints | string | readonly (Int | string)[], dimsOther: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null }): Tensor;
+export function tensordot(input: TensorLike, options: { other: TensorLike; dimsSelf: Ints | string | List<Int | string>; dimsOther: Ints | string | List<Int | string>; out?: Tensor | null }): Tensor;
+export function tensordot(input: TensorLike, other: TensorLike, dimsSelf: Ints | string | List<Int | string>, dimsOther: Ints | string | List<Int | string>, options?: { out?: Tensor | null }): Tensor;
 /** tensordot, off the event loop. */
 export function tensordotAsync(input: TensorLike, options: { other: TensorLike; dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: TensorLike, other: TensorLike, options?: { dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: TensorLike, other: TensorLike, dims: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** tensordot, off the event loop. */
-export function tensordotAsync(input: TensorLike, options: { other: TensorLike; dimsSelf: Ints | string | readonly (Int | string)[]; dimsOther: Ints | string | readonly (Int | string)[]; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function tensordotAsync(input: TensorLike, other: TensorLike, dimsSelf: Ints | string | readonly (Int | string)[], dimsOther: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: TensorLike, options: { other: TensorLike; dimsSelf: Ints | string | List<Int | string>; dimsOther: Ints | string | List<Int | string>; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function tensordotAsync(input: TensorLike, other: TensorLike, dimsSelf: Ints | string | List<Int | string>, dimsOther: Ints | string | List<Int | string>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
  * the product of both. dtypes are promoted.
@@ -6260,9 +6289,9 @@ export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, 
 /**
  * Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
  */
-export function alignTensors(tensors: readonly TensorLike[]): Tensor[];
+export function alignTensors(tensors: List<TensorLike>): Tensor[];
 /** alignTensors, off the event loop. */
-export function alignTensorsAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function alignTensorsAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
  */
@@ -6866,80 +6895,80 @@ export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, opti
  * after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
  * probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
  */
-export function lstm(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
-export function lstm(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+export function lstm(input: TensorLike, options: { hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+export function lstm(input: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
 /**
  * `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
  */
-export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
-export function lstm(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+export function lstm(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
 /** lstm, off the event loop. */
-export function lstmAsync(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
-export function lstmAsync(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+export function lstmAsync(input: TensorLike, options: { hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+export function lstmAsync(input: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
 /** lstm, off the event loop. */
-export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
-export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
 /**
  * Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
  * n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
  */
-export function gru(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
-export function gru(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+export function gru(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function gru(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
 /**
  * `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
  */
-export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
-export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
 /** gru, off the event loop. */
-export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-export function gruAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function gruAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /** gru, off the event loop. */
-export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
  * Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
  */
-export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
-export function rnnTanh(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function rnnTanh(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
 /**
  * `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
  */
-export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
-export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
 /** rnnTanh, off the event loop. */
-export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /** rnnTanh, off the event loop. */
-export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
  * Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
  */
-export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
-export function rnnRelu(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function rnnRelu(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
 /**
  * `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
  */
-export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
-export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
 /** rnnRelu, off the event loop. */
-export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /** rnnRelu, off the event loop. */
-export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
  * A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
  */
-export function lstmCell(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
-export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
-export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
-export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, options: { hx: List<TensorLike>; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
 /** lstmCell, off the event loop. */
-export function lstmCellAsync(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
-export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
-export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
-export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, options: { hx: List<TensorLike>; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 /**
  * A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
  */
@@ -7043,8 +7072,8 @@ export function quantizePerTensor(input: TensorLike, scale: TensorLike, zeroPoin
 /**
  * quantize_per_tensor for each tensor of a list, with an element of `scales` and of `zero_points` each.
  */
-export function quantizePerTensor(tensors: readonly TensorLike[], options: { scales: TensorLike; zeroPoints: TensorLike; dtype: DType }): Tensor[];
-export function quantizePerTensor(tensors: readonly TensorLike[], scales: TensorLike, zeroPoints: TensorLike, dtype: DType): Tensor[];
+export function quantizePerTensor(tensors: List<TensorLike>, options: { scales: TensorLike; zeroPoints: TensorLike; dtype: DType }): Tensor[];
+export function quantizePerTensor(tensors: List<TensorLike>, scales: TensorLike, zeroPoints: TensorLike, dtype: DType): Tensor[];
 /** quantizePerTensor, off the event loop. */
 export function quantizePerTensorAsync(input: TensorLike, options: { scale: number; zeroPoint: Int; dtype: DType; signal?: Signal | null }): Promise<Tensor>;
 export function quantizePerTensorAsync(input: TensorLike, scale: number, zeroPoint: Int, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -7052,8 +7081,8 @@ export function quantizePerTensorAsync(input: TensorLike, scale: number, zeroPoi
 export function quantizePerTensorAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; dtype: DType; signal?: Signal | null }): Promise<Tensor>;
 export function quantizePerTensorAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** quantizePerTensor, off the event loop. */
-export function quantizePerTensorAsync(tensors: readonly TensorLike[], options: { scales: TensorLike; zeroPoints: TensorLike; dtype: DType; signal?: Signal | null }): Promise<Tensor[]>;
-export function quantizePerTensorAsync(tensors: readonly TensorLike[], scales: TensorLike, zeroPoints: TensorLike, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function quantizePerTensorAsync(tensors: List<TensorLike>, options: { scales: TensorLike; zeroPoints: TensorLike; dtype: DType; signal?: Signal | null }): Promise<Tensor[]>;
+export function quantizePerTensorAsync(tensors: List<TensorLike>, scales: TensorLike, zeroPoints: TensorLike, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * quantize_per_tensor to quint8 or qint8 with the scale and zero point that spread the numbers, and 0, over the integers of the dtype;
  * over half as many where `reduce_range` is set. Numbers that are not finite are refused.
@@ -7078,11 +7107,11 @@ export function dequantize(input: TensorLike): Tensor;
 /**
  * dequantize for each tensor of a list.
  */
-export function dequantize(tensors: readonly TensorLike[]): Tensor[];
+export function dequantize(tensors: List<TensorLike>): Tensor[];
 /** dequantize, off the event loop. */
 export function dequantizeAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** dequantize, off the event loop. */
-export function dequantizeAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function dequantizeAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * A copy of the integers that a quantized tensor keeps, of uint8, int8 or int32.
  */
@@ -7503,23 +7532,23 @@ export function generatorNew(options?: { device?: Device | null; engine?: 'mt199
  * Integers and bool give int64, uint64 itself, unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
  * added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
  */
-export function sum(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function sum(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function sum(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function sum(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function sum(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function sum(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** sum, off the event loop. */
-export function sumAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function sumAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function sumAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sumAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sumAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sumAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function nansum(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function nansum(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function nansum(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nansum(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nansum(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nansum(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** nansum, off the event loop. */
-export function nansumAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nansumAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nansumAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nansumAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nansumAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nansumAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
  * Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
@@ -7535,53 +7564,53 @@ export function prodAsync(input: TensorLike, dim: Int | string | null, keepdim: 
  * Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
  */
-export function mean(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function mean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function mean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function mean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function mean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function mean(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** mean, off the event loop. */
-export function meanAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function meanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function meanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function meanAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function meanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function meanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function nanmean(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function nanmean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function nanmean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nanmean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nanmean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function nanmean(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** nanmean, off the event loop. */
-export function nanmeanAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nanmeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function nanmeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanmeanAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanmeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function nanmeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
  * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
  */
-export function any(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function any(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function any(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function any(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function any(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function any(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** any, off the event loop. */
-export function anyAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function anyAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function anyAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function anyAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function anyAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function anyAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
  * `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
  */
-export function all(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function all(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function all(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function all(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function all(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function all(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** all, off the event loop. */
-export function allAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function allAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function allAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function allAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function allAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function allAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
  */
-export function countNonzero(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null }): Tensor;
-export function countNonzero(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null): Tensor;
+export function countNonzero(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null }): Tensor;
+export function countNonzero(input: TensorLike, dim: Ints | string | List<Int | string> | null): Tensor;
 /** countNonzero, off the event loop. */
-export function countNonzeroAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
-export function countNonzeroAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function countNonzeroAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
+export function countNonzeroAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Standard deviation of all elements; `unbiased` divides by one less than their number.
  */
@@ -7590,28 +7619,28 @@ export function std(input: TensorLike, unbiased: boolean): Tensor;
 /**
  * Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function std(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function std(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function std(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function std(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function std(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /**
  * Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
  * infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
  */
-export function std(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function std(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 /** std, off the event loop. */
 export function stdAsync(input: TensorLike, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function stdAsync(input: TensorLike, unbiased: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** std, off the event loop. */
-export function stdAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stdAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stdAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stdAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** std, off the event loop. */
-export function stdAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function stdAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Variance of all elements; `unbiased` divides by one less than their number.
  */
@@ -7620,28 +7649,28 @@ declare function var_(input: TensorLike, unbiased: boolean): Tensor;
 /**
  * Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-declare function var_(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-declare function var_(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
-declare function var_(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-declare function var_(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+declare function var_(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /**
  * Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
  * infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
  */
-declare function var_(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-declare function var_(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
+declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 /** var, off the event loop. */
 export function varAsync(input: TensorLike, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function varAsync(input: TensorLike, unbiased: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** var, off the event loop. */
-export function varAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function varAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function varAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function varAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** var, off the event loop. */
-export function varAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function varAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function varAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
  */
@@ -7650,28 +7679,28 @@ export function stdMean(input: TensorLike, unbiased: boolean): { std: Tensor; me
 /**
  * Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function stdMean(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
-export function stdMean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
-export function stdMean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean }): { std: Tensor; mean: Tensor };
-export function stdMean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean): { std: Tensor; mean: Tensor };
+export function stdMean(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean): { std: Tensor; mean: Tensor };
 /**
  * Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
  * infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
  */
-export function stdMean(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
-export function stdMean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
+export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 /** stdMean, off the event loop. */
 export function stdMeanAsync(input: TensorLike, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 export function stdMeanAsync(input: TensorLike, unbiased: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /** stdMean, off the event loop. */
-export function stdMeanAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /** stdMean, off the event loop. */
-export function stdMeanAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-export function stdMeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
+export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /**
  * Variance and mean of all elements; `unbiased` divides by one less than their number.
  */
@@ -7680,76 +7709,76 @@ export function varMean(input: TensorLike, unbiased: boolean): { var: Tensor; me
 /**
  * Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  */
-export function varMean(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
-export function varMean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
-export function varMean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean }): { var: Tensor; mean: Tensor };
-export function varMean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean): { var: Tensor; mean: Tensor };
+export function varMean(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean): { var: Tensor; mean: Tensor };
 /**
  * Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
  * infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
  */
-export function varMean(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
-export function varMean(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
+export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 /** varMean, off the event loop. */
 export function varMeanAsync(input: TensorLike, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 export function varMeanAsync(input: TensorLike, unbiased: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /** varMean, off the event loop. */
-export function varMeanAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /** varMean, off the event loop. */
-export function varMeanAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-export function varMeanAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
+export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /**
  * Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
  * of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Complex inputs give real norms. `dtype` converts elements first.
  */
-export function norm(input: TensorLike, options?: { p?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: TensorLike, p: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: TensorLike, p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: TensorLike, p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: TensorLike, options?: { p?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: TensorLike, p: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: TensorLike, p: Scalar | null, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: TensorLike, p: Scalar | null, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /**
  * As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
  */
-export function norm(input: TensorLike, options: { p: string; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: TensorLike, p: string, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: TensorLike, p: string, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-export function norm(input: TensorLike, p: string, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: TensorLike, options: { p: string; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: TensorLike, p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: TensorLike, p: string, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+export function norm(input: TensorLike, p: string, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 /** norm, off the event loop. */
-export function normAsync(input: TensorLike, options?: { p?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: TensorLike, p: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: TensorLike, p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: TensorLike, p: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: TensorLike, options?: { p?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: TensorLike, p: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: TensorLike, p: Scalar | null, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: TensorLike, p: Scalar | null, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** norm, off the event loop. */
-export function normAsync(input: TensorLike, options: { p: string; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: TensorLike, p: string, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: TensorLike, p: string, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function normAsync(input: TensorLike, p: string, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: TensorLike, options: { p: string; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: TensorLike, p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: TensorLike, p: string, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function normAsync(input: TensorLike, p: string, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Reducing a dimension of size 0 is an error, for there is no largest of nothing.
  */
-export function amax(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function amax(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function amax(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function amax(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function amax(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function amax(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** amax, off the event loop. */
-export function amaxAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function amaxAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function amaxAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function amaxAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function amaxAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function amaxAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
  * Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
  */
-export function amin(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function amin(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function amin(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function amin(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function amin(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function amin(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** amin, off the event loop. */
-export function aminAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function aminAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function aminAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function aminAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function aminAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function aminAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The largest of all elements, NaN where there is one. An input without elements is an error.
  */
@@ -8006,13 +8035,13 @@ export function logcumsumexpAsync(input: TensorLike, dim: Int | string, options?
  * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
  * `keepdim` keeps reduced dimensions with size 1.
  */
-export function logsumexp(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function logsumexp(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-export function logsumexp(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+export function logsumexp(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+export function logsumexp(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
 /** logsumexp, off the event loop. */
-export function logsumexpAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logsumexpAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function logsumexpAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logsumexpAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
  */
@@ -8627,16 +8656,16 @@ export function histcAsync(input: TensorLike, bins: Int, min: Scalar, max: Scala
  * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
  * the last bin includes its upper edge.
  */
-export function histogram(input: TensorLike, options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
-export function histogram(input: TensorLike, bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+export function histogram(input: TensorLike, options?: { bins?: Int; range?: List<number> | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+export function histogram(input: TensorLike, bins: Int, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 /**
  * As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
  */
 export function histogram(input: TensorLike, options: { bins: TensorLike; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 export function histogram(input: TensorLike, bins: TensorLike, options?: { weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 /** histogram, off the event loop. */
-export function histogramAsync(input: TensorLike, options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
-export function histogramAsync(input: TensorLike, bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: TensorLike, options?: { bins?: Int; range?: List<number> | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: TensorLike, bins: Int, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 /** histogram, off the event loop. */
 export function histogramAsync(input: TensorLike, options: { bins: TensorLike; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 export function histogramAsync(input: TensorLike, bins: TensorLike, options?: { weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
@@ -8646,31 +8675,31 @@ export function histogramAsync(input: TensorLike, bins: TensorLike, options?: { 
  * the last bin includes its upper edge.
  * In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
  */
-export function histogramdd(input: TensorLike, options: { bins: Ints; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
+export function histogramdd(input: TensorLike, options: { bins: Ints; range?: List<number> | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: List<number> | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: List<number> | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: List<number> | null, weight: TensorLike | null, density: boolean): Tensor[];
 /**
  * As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
  */
-export function histogramdd(input: TensorLike, options: { bins: readonly TensorLike[]; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
+export function histogramdd(input: TensorLike, options: { bins: List<TensorLike>; range?: List<number> | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: List<TensorLike>, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, weight: TensorLike | null, density: boolean): Tensor[];
 /** histogramdd, off the event loop. */
-export function histogramddAsync(input: TensorLike, options: { bins: Ints; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, options: { bins: Ints; range?: List<number> | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: List<number> | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: List<number> | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: List<number> | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** histogramdd, off the event loop. */
-export function histogramddAsync(input: TensorLike, options: { bins: readonly TensorLike[]; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, options: { bins: List<TensorLike>; range?: List<number> | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: List<TensorLike>, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
  * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
@@ -8702,21 +8731,21 @@ export function nanquantileAsync(input: TensorLike, q: TensorLike | Scalar, dim:
  * ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
  * differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
  */
-export function gradient(input: TensorLike, options?: { spacing?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int }): Tensor[];
+export function gradient(input: TensorLike, options?: { spacing?: Scalar | null; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int }): Tensor[];
 /**
  * As `gradient` with a distance for each dimension.
  */
-export function gradient(input: TensorLike, options: { spacing: readonly Scalar[]; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int }): Tensor[];
+export function gradient(input: TensorLike, options: { spacing: List<Scalar>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int }): Tensor[];
 /**
  * As `gradient` with the coordinates of the samples given as a vector for each dimension.
  */
-export function gradient(input: TensorLike, options: { spacing: readonly TensorLike[]; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int }): Tensor[];
+export function gradient(input: TensorLike, options: { spacing: List<TensorLike>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int }): Tensor[];
 /** gradient, off the event loop. */
-export function gradientAsync(input: TensorLike, options?: { spacing?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function gradientAsync(input: TensorLike, options?: { spacing?: Scalar | null; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /** gradient, off the event loop. */
-export function gradientAsync(input: TensorLike, options: { spacing: readonly Scalar[]; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function gradientAsync(input: TensorLike, options: { spacing: List<Scalar>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /** gradient, off the event loop. */
-export function gradientAsync(input: TensorLike, options: { spacing: readonly TensorLike[]; dim?: Ints | string | readonly (Int | string)[] | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
+export function gradientAsync(input: TensorLike, options: { spacing: List<TensorLike>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
  * dimensions and a floating or complex dtype.
@@ -8735,13 +8764,13 @@ export function isReadOnly(input: TensorLike): boolean;
  * lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
  * cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
  */
-export function fromFile(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function fromFile(filename: string, shared: boolean | null, options?: { size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-export function fromFile(filename: string, shared: boolean | null, size: Int | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function fromFile(filename: Path, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function fromFile(filename: Path, shared: boolean | null, options?: { size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function fromFile(filename: Path, shared: boolean | null, size: Int | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** fromFile, off the event loop. */
-export function fromFileAsync(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function fromFileAsync(filename: string, shared: boolean | null, options?: { size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
-export function fromFileAsync(filename: string, shared: boolean | null, size: Int | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function fromFileAsync(filename: Path, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function fromFileAsync(filename: Path, shared: boolean | null, options?: { size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function fromFileAsync(filename: Path, shared: boolean | null, size: Int | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
  */
@@ -8751,7 +8780,7 @@ export function storageNew(nbytes: Int, options?: { device?: Device | null }): S
  * short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
  * not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
  */
-export function storageFromFile(filename: string, options?: { shared?: boolean; nbytes?: Int }): Storage;
+export function storageFromFile(filename: Path, options?: { shared?: boolean; nbytes?: Int }): Storage;
 /**
  * Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
  * Memory that this process has mapped already gives the storage that it has.
@@ -8811,8 +8840,8 @@ export function flatten(input: TensorLike, startDim: Int | string, endDim: Int |
 /**
  * Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
  */
-export function flatten(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[]; outDim: string }): Tensor;
-export function flatten(input: TensorLike, dims: Ints | string | readonly (Int | string)[], outDim: string): Tensor;
+export function flatten(input: TensorLike, options: { dims: Ints | string | List<Int | string>; outDim: string }): Tensor;
+export function flatten(input: TensorLike, dims: Ints | string | List<Int | string>, outDim: string): Tensor;
 /** flatten, off the event loop. */
 export function flattenAsync(input: TensorLike, options?: { startDim?: Int; endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: TensorLike, startDim: Int, options?: { endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -8821,8 +8850,8 @@ export function flattenAsync(input: TensorLike, startDim: Int, endDim: Int, opti
 export function flattenAsync(input: TensorLike, options: { startDim: Int | string; endDim: Int | string; outDim: string; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: TensorLike, startDim: Int | string, endDim: Int | string, outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** flatten, off the event loop. */
-export function flattenAsync(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[]; outDim: string; signal?: Signal | null }): Promise<Tensor>;
-export function flattenAsync(input: TensorLike, dims: Ints | string | readonly (Int | string)[], outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function flattenAsync(input: TensorLike, options: { dims: Ints | string | List<Int | string>; outDim: string; signal?: Signal | null }): Promise<Tensor>;
+export function flattenAsync(input: TensorLike, dims: Ints | string | List<Int | string>, outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Splits dimension `dim` into several of the given sizes, one of which may be -1.
  */
@@ -8872,13 +8901,13 @@ export function swapdimsAsync(input: TensorLike, dim0: Int | string, dim1: Int |
  * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
  */
 export function permute(input: TensorLike, ...dims: (Int | string)[]): Tensor;
-export function permute(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[] }): Tensor;
-export function permute(input: TensorLike, dims: Ints | string | readonly (Int | string)[]): Tensor;
+export function permute(input: TensorLike, options: { dims: Ints | string | List<Int | string> }): Tensor;
+export function permute(input: TensorLike, dims: Ints | string | List<Int | string>): Tensor;
 /** permute, off the event loop. */
 export function permuteAsync(input: TensorLike, ...dims: (Int | string)[]): Promise<Tensor>;
 export function permuteAsync(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
-export function permuteAsync(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
-export function permuteAsync(input: TensorLike, dims: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function permuteAsync(input: TensorLike, options: { dims: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
+export function permuteAsync(input: TensorLike, dims: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Moves dimension `source` to `destination`; the others keep their order.
  */
@@ -8887,14 +8916,14 @@ export function movedim(input: TensorLike, source: Int | string, destination: In
 /**
  * Moves several dimensions; the others keep their order.
  */
-export function movedim(input: TensorLike, options: { source: Ints | string | readonly (Int | string)[]; destination: Ints | string | readonly (Int | string)[] }): Tensor;
-export function movedim(input: TensorLike, source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[]): Tensor;
+export function movedim(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string> }): Tensor;
+export function movedim(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>): Tensor;
 /** movedim, off the event loop. */
 export function movedimAsync(input: TensorLike, options: { source: Int | string; destination: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function movedimAsync(input: TensorLike, source: Int | string, destination: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** movedim, off the event loop. */
-export function movedimAsync(input: TensorLike, options: { source: Ints | string | readonly (Int | string)[]; destination: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
-export function movedimAsync(input: TensorLike, source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function movedimAsync(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
+export function movedimAsync(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `movedim`.
  * Moves dimension `source` to `destination`; the others keep their order.
@@ -8905,14 +8934,14 @@ export function moveaxis(input: TensorLike, source: Int | string, destination: I
  * Another name of `movedim`.
  * Moves several dimensions; the others keep their order.
  */
-export function moveaxis(input: TensorLike, options: { source: Ints | string | readonly (Int | string)[]; destination: Ints | string | readonly (Int | string)[] }): Tensor;
-export function moveaxis(input: TensorLike, source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[]): Tensor;
+export function moveaxis(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string> }): Tensor;
+export function moveaxis(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>): Tensor;
 /** moveaxis, off the event loop. */
 export function moveaxisAsync(input: TensorLike, options: { source: Int | string; destination: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function moveaxisAsync(input: TensorLike, source: Int | string, destination: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** moveaxis, off the event loop. */
-export function moveaxisAsync(input: TensorLike, options: { source: Ints | string | readonly (Int | string)[]; destination: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
-export function moveaxisAsync(input: TensorLike, source: Ints | string | readonly (Int | string)[], destination: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function moveaxisAsync(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
+export function moveaxisAsync(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
  */
@@ -8943,8 +8972,8 @@ export function squeeze(input: TensorLike, dim: Int | string): Tensor;
  * Drops those of the listed dimensions whose size is 1.
  */
 export function squeeze(input: TensorLike, ...dim: (Int | string)[]): Tensor;
-export function squeeze(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[] }): Tensor;
-export function squeeze(input: TensorLike, dim: Ints | string | readonly (Int | string)[]): Tensor;
+export function squeeze(input: TensorLike, options: { dim: Ints | string | List<Int | string> }): Tensor;
+export function squeeze(input: TensorLike, dim: Ints | string | List<Int | string>): Tensor;
 /** squeeze, off the event loop. */
 export function squeezeAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /** squeeze, off the event loop. */
@@ -8953,8 +8982,8 @@ export function squeezeAsync(input: TensorLike, dim: Int | string, options?: { s
 /** squeeze, off the event loop. */
 export function squeezeAsync(input: TensorLike, ...dim: (Int | string)[]): Promise<Tensor>;
 export function squeezeAsync(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
-export function squeezeAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; signal?: Signal | null }): Promise<Tensor>;
-export function squeezeAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { signal?: Signal | null }): Promise<Tensor>;
+export function squeezeAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Inserts a dimension of size 1 at `dim`.
  */
@@ -9220,13 +9249,13 @@ export function expandCopyAsync(input: TensorLike, size: Ints, options?: { impli
  */
 export function permuteCopy(input: TensorLike, ...dims: (Int | string)[]): Tensor;
 export function permuteCopy(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { out?: Tensor | null }]): Tensor;
-export function permuteCopy(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[]; out?: Tensor | null }): Tensor;
-export function permuteCopy(input: TensorLike, dims: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null }): Tensor;
+export function permuteCopy(input: TensorLike, options: { dims: Ints | string | List<Int | string>; out?: Tensor | null }): Tensor;
+export function permuteCopy(input: TensorLike, dims: Ints | string | List<Int | string>, options?: { out?: Tensor | null }): Tensor;
 /** permuteCopy, off the event loop. */
 export function permuteCopyAsync(input: TensorLike, ...dims: (Int | string)[]): Promise<Tensor>;
 export function permuteCopyAsync(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
-export function permuteCopyAsync(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[]; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function permuteCopyAsync(input: TensorLike, dims: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function permuteCopyAsync(input: TensorLike, options: { dims: Ints | string | List<Int | string>; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function permuteCopyAsync(input: TensorLike, dims: Ints | string | List<Int | string>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `transpose` with memory of its own, row-major.
  * Swaps two dimensions.
@@ -9260,8 +9289,8 @@ export function squeezeCopy(input: TensorLike, dim: Int | string, options?: { ou
  */
 export function squeezeCopy(input: TensorLike, ...dim: (Int | string)[]): Tensor;
 export function squeezeCopy(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { out?: Tensor | null }]): Tensor;
-export function squeezeCopy(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; out?: Tensor | null }): Tensor;
-export function squeezeCopy(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null }): Tensor;
+export function squeezeCopy(input: TensorLike, options: { dim: Ints | string | List<Int | string>; out?: Tensor | null }): Tensor;
+export function squeezeCopy(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { out?: Tensor | null }): Tensor;
 /** squeezeCopy, off the event loop. */
 export function squeezeCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** squeezeCopy, off the event loop. */
@@ -9270,8 +9299,8 @@ export function squeezeCopyAsync(input: TensorLike, dim: Int | string, options?:
 /** squeezeCopy, off the event loop. */
 export function squeezeCopyAsync(input: TensorLike, ...dim: (Int | string)[]): Promise<Tensor>;
 export function squeezeCopyAsync(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
-export function squeezeCopyAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function squeezeCopyAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeCopyAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeCopyAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * `unsqueeze` with memory of its own, row-major.
  * Inserts a dimension of size 1 at `dim`.
@@ -9540,193 +9569,193 @@ export namespace fft {
    * that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
    * by its root. Integers and bool count as the default dtype.
    */
-  export function fft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function fft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fft2, off the event loop. */
-  export function fft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
    * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
    * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
-  export function fftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function fftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function fftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function fftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** fftn, off the event loop. */
-  export function fftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
    * `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
    * root. Integers and bool count as the default dtype.
    */
-  export function ifft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ifft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** ifft2, off the event loop. */
-  export function ifft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
    * `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
    * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
-  export function ifftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ifftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ifftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ifftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** ifftn, off the event loop. */
-  export function ifftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
    * sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
    * tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
    * and bool count as the default dtype.
    */
-  export function rfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function rfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** rfft2, off the event loop. */
-  export function rfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
    * or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
    * `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
    * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
-  export function rfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function rfftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function rfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function rfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** rfftn, off the event loop. */
-  export function rfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
    * or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
    * by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
    * dtype.
    */
-  export function irfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function irfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** irfft2, off the event loop. */
-  export function irfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
    * unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
    * result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
    * others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
-  export function irfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function irfftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function irfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function irfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** irfftn, off the event loop. */
-  export function irfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function irfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function irfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
    * to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
    * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
    * count as the default dtype.
    */
-  export function hfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function hfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** hfft2, off the event loop. */
-  export function hfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
    * that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
    * one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
    * ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
-  export function hfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function hfftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function hfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function hfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** hfftn, off the event loop. */
-  export function hfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function hfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
    * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
    * is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
    * default dtype.
    */
-  export function ihfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfft2(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ihfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** ihfft2, off the event loop. */
-  export function ihfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[], norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
    * `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
    * is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
    * others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
-  export function ihfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
-  export function ihfftn(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
+  export function ihfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
+  export function ihfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
   /** ihfftn, off the event loop. */
-  export function ihfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ihfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | readonly (Int | string)[] | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ihfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `self` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
    */
-  export function fftshift(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null }): Tensor;
-  export function fftshift(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null): Tensor;
+  export function fftshift(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null }): Tensor;
+  export function fftshift(input: TensorLike, dim: Ints | string | List<Int | string> | null): Tensor;
   /** fftshift, off the event loop. */
-  export function fftshiftAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftshiftAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function fftshiftAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftshiftAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The inverse of `fftshift`.
    */
-  export function ifftshift(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null }): Tensor;
-  export function ifftshift(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null): Tensor;
+  export function ifftshift(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null }): Tensor;
+  export function ifftshift(input: TensorLike, dim: Ints | string | List<Int | string> | null): Tensor;
   /** ifftshift, off the event loop. */
-  export function ifftshiftAsync(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; signal?: Signal | null }): Promise<Tensor>;
-  export function ifftshiftAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function ifftshiftAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
+  export function ifftshiftAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
    */
@@ -9778,9 +9807,9 @@ export namespace linalg {
   /**
    * The product of two or more matrices in the order that takes the fewest multiplications. The first may be a vector, which counts as a row, and the last, which counts as a column.
    */
-  export function multiDot(tensors: readonly TensorLike[], options?: { out?: Tensor | null }): Tensor;
+  export function multiDot(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
   /** multiDot, off the event loop. */
-  export function multiDotAsync(tensors: readonly TensorLike[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function multiDotAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
    */
@@ -9916,64 +9945,64 @@ export namespace linalg {
    * The vector norm over `dim`, or of all elements: the `ord`-th root of the sum of |x|^`ord`; inf is the largest |x|, -inf the smallest, 0 the number of elements that are not 0.
    * `dtype` converts elements first.
    */
-  export function vectorNorm(input: TensorLike, options?: { ord?: Scalar; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function vectorNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function vectorNorm(input: TensorLike, ord: Scalar, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function vectorNorm(input: TensorLike, ord: Scalar, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: TensorLike, options?: { ord?: Scalar; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function vectorNorm(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /** vectorNorm, off the event loop. */
-  export function vectorNormAsync(input: TensorLike, options?: { ord?: Scalar; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function vectorNormAsync(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function vectorNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function vectorNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: TensorLike, options?: { ord?: Scalar; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function vectorNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The norm of the matrices in two dimensions: for `ord` of 2 the largest singular value, 1 the largest sum of |x| in a column, inf in a row; with a minus the smallest instead. `dtype` converts elements first.
    */
-  export function matrixNorm(input: TensorLike, options: { ord: Scalar; dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: TensorLike, ord: Scalar, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: TensorLike, ord: Scalar, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: TensorLike, options: { ord: Scalar; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * As above for `ord` 'fro', the root of the sum of squares, and 'nuc', the sum of the singular values.
    */
-  export function matrixNorm(input: TensorLike, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: TensorLike, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /** matrixNorm, off the event loop. */
-  export function matrixNormAsync(input: TensorLike, options: { ord: Scalar; dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: TensorLike, options: { ord: Scalar; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /** matrixNorm, off the event loop. */
-  export function matrixNormAsync(input: TensorLike, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | readonly (Int | string)[]; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function matrixNormAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: TensorLike, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function matrixNormAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * A norm of vectors or matrices. With `ord`, and one number in `dim` or a tensor of one dimension, `linalg.vector_norm`; with two numbers in `dim` or a tensor of two dimensions `linalg.matrix_norm`. Without `ord` the
    * 2-norm over `dim`, or of all elements.
    */
-  export function norm(input: TensorLike, options?: { ord?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: TensorLike, ord: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: TensorLike, ord: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: TensorLike, ord: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: TensorLike, options?: { ord?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: TensorLike, ord: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: TensorLike, ord: Scalar | null, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: TensorLike, ord: Scalar | null, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * As `linalg.matrix_norm` with `ord` 'fro' or 'nuc', over the two dimensions in `dim` or those that the tensor has.
    */
-  export function norm(input: TensorLike, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
-  export function norm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: TensorLike, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function norm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /** norm, off the event loop. */
-  export function normAsync(input: TensorLike, options?: { ord?: Scalar | null; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: TensorLike, ord: Scalar | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: TensorLike, ord: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: TensorLike, ord: Scalar | null, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: TensorLike, options?: { ord?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: TensorLike, ord: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: TensorLike, ord: Scalar | null, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: TensorLike, ord: Scalar | null, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /** norm, off the event loop. */
-  export function normAsync(input: TensorLike, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[] | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: TensorLike, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The condition number of each matrix in a batch (..., m, n): by default, and for `p` of 2 or -2, the ratio of its largest and smallest singular values, or of the smallest and the largest; for 1, -1, inf and -inf the
    * product of that norm of a square matrix and of its inverse, inf where there is none.
@@ -10848,15 +10877,15 @@ export namespace nn {
   /**
    * Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
    */
-  export function normalize(input: TensorLike, options?: { p?: number; dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null }): Tensor;
-  export function normalize(input: TensorLike, p: number, options?: { dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null }): Tensor;
-  export function normalize(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], options?: { eps?: number; out?: Tensor | null }): Tensor;
-  export function normalize(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], eps: number, options?: { out?: Tensor | null }): Tensor;
+  export function normalize(input: TensorLike, options?: { p?: number; dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null }): Tensor;
+  export function normalize(input: TensorLike, p: number, options?: { dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null }): Tensor;
+  export function normalize(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, options?: { eps?: number; out?: Tensor | null }): Tensor;
+  export function normalize(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, eps: number, options?: { out?: Tensor | null }): Tensor;
   /** normalize, off the event loop. */
-  export function normalizeAsync(input: TensorLike, options?: { p?: number; dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normalizeAsync(input: TensorLike, p: number, options?: { dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], options?: { eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], eps: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normalizeAsync(input: TensorLike, options?: { p?: number; dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normalizeAsync(input: TensorLike, p: number, options?: { dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, options?: { eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, eps: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
    */
@@ -11789,59 +11818,59 @@ export namespace nn {
    * The largest element of each window of `kernel_size` elements of images `self` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
    * lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
    */
-  export function fractionalMaxPool2d(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
-  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
-  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
-  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
-  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): Tensor;
   /** fractionalMaxPool2d, off the event loop. */
-  export function fractionalMaxPool2dAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
    */
-  export function fractionalMaxPool2dWithIndices(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): { values: Tensor; indices: Tensor };
   /** fractionalMaxPool2dWithIndices, off the event loop. */
-  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
    * The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
    */
-  export function fractionalMaxPool3d(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
-  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
-  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
-  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
-  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): Tensor;
   /** fractionalMaxPool3d, off the event loop. */
-  export function fractionalMaxPool3dAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
    */
-  export function fractionalMaxPool3dWithIndices(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): { values: Tensor; indices: Tensor };
   /** fractionalMaxPool3dWithIndices, off the event loop. */
-  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
    * What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
    * L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
@@ -11878,80 +11907,80 @@ export namespace nn {
    * after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
    * probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
    */
-  export function lstm(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
-  export function lstm(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+  export function lstm(input: TensorLike, options: { hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+  export function lstm(input: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
   /**
    * `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
    */
-  export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
-  export function lstm(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+  export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+  export function lstm(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
   /** lstm, off the event loop. */
-  export function lstmAsync(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
-  export function lstmAsync(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+  export function lstmAsync(input: TensorLike, options: { hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+  export function lstmAsync(input: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
   /** lstm, off the event loop. */
-  export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
-  export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+  export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+  export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
   /**
    * Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
    * n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
    */
-  export function gru(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
-  export function gru(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+  export function gru(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+  export function gru(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
   /**
    * `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
    */
-  export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
-  export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+  export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+  export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
   /** gru, off the event loop. */
-  export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  export function gruAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function gruAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /** gru, off the event loop. */
-  export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
    * Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
    */
-  export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
-  export function rnnTanh(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+  export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+  export function rnnTanh(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
   /**
    * `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
    */
-  export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
-  export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+  export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+  export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
   /** rnnTanh, off the event loop. */
-  export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /** rnnTanh, off the event loop. */
-  export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
    * Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
    */
-  export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
-  export function rnnRelu(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+  export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+  export function rnnRelu(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
   /**
    * `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
    */
-  export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
-  export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+  export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+  export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
   /** rnnRelu, off the event loop. */
-  export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /** rnnRelu, off the event loop. */
-  export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
    * A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
    */
-  export function lstmCell(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
-  export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
-  export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
-  export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
+  export function lstmCell(input: TensorLike, options: { hx: List<TensorLike>; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+  export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+  export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+  export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
   /** lstmCell, off the event loop. */
-  export function lstmCellAsync(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
-  export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
-  export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
-  export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+  export function lstmCellAsync(input: TensorLike, options: { hx: List<TensorLike>; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+  export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+  export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+  export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   /**
    * A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
    */
@@ -12014,58 +12043,58 @@ export namespace nn {
    * area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
    * with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
    */
-  export function interpolate(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
-  export function interpolate(input: TensorLike, size: Ints | null, options?: { scaleFactor?: readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
-  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
-  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
-  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
-  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean }): Tensor;
-  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean): Tensor;
+  export function interpolate(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean): Tensor;
   /** interpolate, off the event loop. */
-  export function interpolateAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function interpolateAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * As `interpolate`, by an older name.
    * Deprecated, as in PyTorch, of which calls warn: use interpolate.
    */
-  export function upsample(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
-  export function upsample(input: TensorLike, size: Ints | null, options?: { scaleFactor?: readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
-  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
-  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null }): Tensor;
-  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null): Tensor;
+  export function upsample(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null): Tensor;
   /** upsample, off the event loop. */
-  export function upsampleAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
-  export function upsampleAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
-  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
-  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
-  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * As `interpolate` in the mode nearest.
    * Deprecated, as in PyTorch, of which calls warn: use interpolate.
    */
-  export function upsampleNearest(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: readonly number[] | null }): Tensor;
-  export function upsampleNearest(input: TensorLike, size: Ints | null, options?: { scaleFactor?: readonly number[] | null }): Tensor;
-  export function upsampleNearest(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null): Tensor;
+  export function upsampleNearest(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null }): Tensor;
+  export function upsampleNearest(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null }): Tensor;
+  export function upsampleNearest(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null): Tensor;
   /** upsampleNearest, off the event loop. */
-  export function upsampleNearestAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
-  export function upsampleNearestAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
-  export function upsampleNearestAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleNearestAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleNearestAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleNearestAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * As `interpolate` in the mode bilinear with align_corners.
    * Deprecated, as in PyTorch, of which calls warn: use interpolate.
    */
-  export function upsampleBilinear(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: readonly number[] | null }): Tensor;
-  export function upsampleBilinear(input: TensorLike, size: Ints | null, options?: { scaleFactor?: readonly number[] | null }): Tensor;
-  export function upsampleBilinear(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null): Tensor;
+  export function upsampleBilinear(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null }): Tensor;
+  export function upsampleBilinear(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null }): Tensor;
+  export function upsampleBilinear(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null): Tensor;
   /** upsampleBilinear, off the event loop. */
-  export function upsampleBilinearAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
-  export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
-  export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: readonly number[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleBilinearAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
    */
@@ -12207,15 +12236,15 @@ export namespace quantized {
   /**
    * Joins quantized tensors along `dim`, quantized with `scale` and `zero_point`: those of the first tensor unless given.
    */
-  export function cat(tensors: readonly TensorLike[], options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null }): Tensor;
-  export function cat(tensors: readonly TensorLike[], dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null }): Tensor;
-  export function cat(tensors: readonly TensorLike[], dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null }): Tensor;
-  export function cat(tensors: readonly TensorLike[], dim: Int | string, scale: number | null, zeroPoint: Int | null): Tensor;
+  export function cat(tensors: List<TensorLike>, options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: List<TensorLike>, dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: List<TensorLike>, dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null }): Tensor;
+  export function cat(tensors: List<TensorLike>, dim: Int | string, scale: number | null, zeroPoint: Int | null): Tensor;
   /** cat, off the event loop. */
-  export function catAsync(tensors: readonly TensorLike[], options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function catAsync(tensors: readonly TensorLike[], dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function catAsync(tensors: readonly TensorLike[], dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function catAsync(tensors: readonly TensorLike[], dim: Int | string, scale: number | null, zeroPoint: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: List<TensorLike>, options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: List<TensorLike>, dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: List<TensorLike>, dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function catAsync(tensors: List<TensorLike>, dim: Int | string, scale: number | null, zeroPoint: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
    * `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
@@ -12310,9 +12339,9 @@ export namespace signal {
      * Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
      * (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+    export function generalCosine(M: Int, options: { coefficients: List<number>; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** generalCosine, off the event loop. */
-    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function generalCosineAsync(M: Int, options: { coefficients: List<number>; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
      * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
@@ -12622,13 +12651,13 @@ export namespace special {
    * Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
    * `keepdim` keeps reduced dimensions with size 1.
    */
-  export function logsumexp(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null }): Tensor;
-  export function logsumexp(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
-  export function logsumexp(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
+  export function logsumexp(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
+  export function logsumexp(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
   /** logsumexp, off the event loop. */
-  export function logsumexpAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function logsumexpAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  export function logsumexpAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
    */

@@ -598,6 +598,8 @@ const lt_loadBytes = lt.loadBytes;
 const lt_loadBytesAsync = lt.loadBytesAsync;
 const lt_loadDict = lt.loadDict;
 const lt_loadDictAsync = lt.loadDictAsync;
+const lt_loadDictList = lt.loadDictList;
+const lt_loadDictListAsync = lt.loadDictListAsync;
 const lt_lobpcg = lt.lobpcg;
 const lt_lobpcgAsync = lt.lobpcgAsync;
 const lt_log = lt.log;
@@ -766,10 +768,18 @@ const lt_npzLoad = lt.npzLoad;
 const lt_npzLoadAsync = lt.npzLoadAsync;
 const lt_npzLoadBytes = lt.npzLoadBytes;
 const lt_npzLoadBytesAsync = lt.npzLoadBytesAsync;
+const lt_npzLoadBytesList = lt.npzLoadBytesList;
+const lt_npzLoadBytesListAsync = lt.npzLoadBytesListAsync;
+const lt_npzLoadList = lt.npzLoadList;
+const lt_npzLoadListAsync = lt.npzLoadListAsync;
 const lt_npzSave = lt.npzSave;
 const lt_npzSaveAsync = lt.npzSaveAsync;
 const lt_npzSaveBytes = lt.npzSaveBytes;
 const lt_npzSaveBytesAsync = lt.npzSaveBytesAsync;
+const lt_npzSaveBytesList = lt.npzSaveBytesList;
+const lt_npzSaveBytesListAsync = lt.npzSaveBytesListAsync;
+const lt_npzSaveList = lt.npzSaveList;
+const lt_npzSaveListAsync = lt.npzSaveListAsync;
 const lt_nuclearNorm = lt.nuclearNorm;
 const lt_nuclearNormAsync = lt.nuclearNormAsync;
 const lt_numel = lt.numel;
@@ -922,18 +932,28 @@ const lt_safetensorsLoad = lt.safetensorsLoad;
 const lt_safetensorsLoadAsync = lt.safetensorsLoadAsync;
 const lt_safetensorsLoadFile = lt.safetensorsLoadFile;
 const lt_safetensorsLoadFileAsync = lt.safetensorsLoadFileAsync;
+const lt_safetensorsLoadFileList = lt.safetensorsLoadFileList;
+const lt_safetensorsLoadFileListAsync = lt.safetensorsLoadFileListAsync;
+const lt_safetensorsLoadList = lt.safetensorsLoadList;
+const lt_safetensorsLoadListAsync = lt.safetensorsLoadListAsync;
 const lt_safetensorsOpen = lt.safetensorsOpen;
 const lt_safetensorsOpenAsync = lt.safetensorsOpenAsync;
 const lt_safetensorsSave = lt.safetensorsSave;
 const lt_safetensorsSaveAsync = lt.safetensorsSaveAsync;
 const lt_safetensorsSaveFile = lt.safetensorsSaveFile;
 const lt_safetensorsSaveFileAsync = lt.safetensorsSaveFileAsync;
+const lt_safetensorsSaveFileList = lt.safetensorsSaveFileList;
+const lt_safetensorsSaveFileListAsync = lt.safetensorsSaveFileListAsync;
+const lt_safetensorsSaveList = lt.safetensorsSaveList;
+const lt_safetensorsSaveListAsync = lt.safetensorsSaveListAsync;
 const lt_save = lt.save;
 const lt_saveAsync = lt.saveAsync;
 const lt_saveBytes = lt.saveBytes;
 const lt_saveBytesAsync = lt.saveBytesAsync;
 const lt_saveDict = lt.saveDict;
 const lt_saveDictAsync = lt.saveDictAsync;
+const lt_saveDictList = lt.saveDictList;
+const lt_saveDictListAsync = lt.saveDictListAsync;
 const lt_scalarOperand = lt.scalarOperand;
 const lt_scalarOperandAsync = lt.scalarOperandAsync;
 const lt_scalarTensor = lt.scalarTensor;
@@ -1779,6 +1799,8 @@ export {
   lt_loadBytesAsync as loadBytesAsync,
   lt_loadDict as loadDict,
   lt_loadDictAsync as loadDictAsync,
+  lt_loadDictList as loadDictList,
+  lt_loadDictListAsync as loadDictListAsync,
   lt_lobpcg as lobpcg,
   lt_lobpcgAsync as lobpcgAsync,
   lt_log as log,
@@ -1947,10 +1969,18 @@ export {
   lt_npzLoadAsync as npzLoadAsync,
   lt_npzLoadBytes as npzLoadBytes,
   lt_npzLoadBytesAsync as npzLoadBytesAsync,
+  lt_npzLoadBytesList as npzLoadBytesList,
+  lt_npzLoadBytesListAsync as npzLoadBytesListAsync,
+  lt_npzLoadList as npzLoadList,
+  lt_npzLoadListAsync as npzLoadListAsync,
   lt_npzSave as npzSave,
   lt_npzSaveAsync as npzSaveAsync,
   lt_npzSaveBytes as npzSaveBytes,
   lt_npzSaveBytesAsync as npzSaveBytesAsync,
+  lt_npzSaveBytesList as npzSaveBytesList,
+  lt_npzSaveBytesListAsync as npzSaveBytesListAsync,
+  lt_npzSaveList as npzSaveList,
+  lt_npzSaveListAsync as npzSaveListAsync,
   lt_nuclearNorm as nuclearNorm,
   lt_nuclearNormAsync as nuclearNormAsync,
   lt_numel as numel,
@@ -2103,18 +2133,28 @@ export {
   lt_safetensorsLoadAsync as safetensorsLoadAsync,
   lt_safetensorsLoadFile as safetensorsLoadFile,
   lt_safetensorsLoadFileAsync as safetensorsLoadFileAsync,
+  lt_safetensorsLoadFileList as safetensorsLoadFileList,
+  lt_safetensorsLoadFileListAsync as safetensorsLoadFileListAsync,
+  lt_safetensorsLoadList as safetensorsLoadList,
+  lt_safetensorsLoadListAsync as safetensorsLoadListAsync,
   lt_safetensorsOpen as safetensorsOpen,
   lt_safetensorsOpenAsync as safetensorsOpenAsync,
   lt_safetensorsSave as safetensorsSave,
   lt_safetensorsSaveAsync as safetensorsSaveAsync,
   lt_safetensorsSaveFile as safetensorsSaveFile,
   lt_safetensorsSaveFileAsync as safetensorsSaveFileAsync,
+  lt_safetensorsSaveFileList as safetensorsSaveFileList,
+  lt_safetensorsSaveFileListAsync as safetensorsSaveFileListAsync,
+  lt_safetensorsSaveList as safetensorsSaveList,
+  lt_safetensorsSaveListAsync as safetensorsSaveListAsync,
   lt_save as save,
   lt_saveAsync as saveAsync,
   lt_saveBytes as saveBytes,
   lt_saveBytesAsync as saveBytesAsync,
   lt_saveDict as saveDict,
   lt_saveDictAsync as saveDictAsync,
+  lt_saveDictList as saveDictList,
+  lt_saveDictListAsync as saveDictListAsync,
   lt_scalarOperand as scalarOperand,
   lt_scalarOperandAsync as scalarOperandAsync,
   lt_scalarTensor as scalarTensor,

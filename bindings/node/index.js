@@ -7,6 +7,8 @@ const { tensor, asTensor, float } = require('./lib/create.js');
 const { slice } = require('./lib/access.js');
 const print = require('./lib/show.js');
 const files = require('./lib/files.js');
+const dicts = require('./lib/dicts.js');
+const { functions: ofPaths } = require('./lib/paths.js');
 const random = require('./lib/random.js');
 const { scope } = require('./lib/scope.js');
 require('./lib/names.js');
@@ -23,7 +25,7 @@ const { Node, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveSco
 for (const name of internal) delete operators[name];
 const nn = { ...operators.nn, ...Object.fromEntries(functional.map((name) => [name, operators[name]])) };
 
-module.exports = { ...operators, nn, ...constants, ...numbers, ...methods, ...print, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, version };
+module.exports = { ...operators, nn, ...constants, ...numbers, ...methods, ...print, ...files, ...dicts, ...ofPaths, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, version };
 
 // For compilers that take the default export for a property.
 Object.defineProperty(module.exports, 'default', { value: module.exports });

@@ -3,7 +3,7 @@
 // Reading and writing of elements: the methods of Tensor that exchange arrays with JavaScript.
 const { getHeapStatistics } = require('node:v8');
 const native = require('./native.js');
-const { indexed, ownNumber } = require('./classes.js');
+const { indexed, listed, ownNumber } = require('./classes.js');
 const memory = require('./memory.js');
 const { indices, tensor } = require('./create.js');
 const { elements, withForm } = require('./elements.js');
@@ -94,7 +94,10 @@ function bigRow(values) {
 const rows = { bool: boolRow, int64: bigRow, uint64: bigUintRow, complex64: complexRow, complex128: complexRow };
 
 // The items of an index that is given as one value: an array holds one for each dimension.
-const itemsOf = (index) => (Array.isArray(index) ? index : [index]);
+function itemsOf(index) {
+  const list = listed(index);
+  return Array.isArray(list) ? list : [list];
+}
 
 // Typed arrays that hold positions, though no dtype of index tensors.
 const POSITIONS = new Set(['Int8Array', 'Int16Array']);
@@ -104,7 +107,8 @@ function withItems(items, fn) {
   const made = [];
   try {
     return fn(
-      items.map((item) => {
+      items.map((given) => {
+        const item = listed(given);
         if (!Array.isArray(item) && !memory.isTyped(item)) return item;
         const isPositions = Array.isArray(item) ? item.length === 0 : POSITIONS.has(memory.nameOf(item));
         made.push(isPositions ? tensor(item, { dtype: 'int64' }) : indices(item));
@@ -185,6 +189,7 @@ const methods = {
   },
 
   set(index, value) {
+    value = listed(value);
     if (!isValue(value)) throw typeError(`set: argument 'value' must be a tensor, a number or an array, not ${kindOf(value)}`);
     const items = typeof index === 'string' ? index.split(',') : itemsOf(index);
     const made = Array.isArray(value) || memory.isTyped(value) ? tensor(value, Array.isArray(value) ? { dtype: this.dtype } : {}) : undefined;
@@ -207,7 +212,7 @@ define(Tensor, methods);
 
 // Apart from the others: it is called often.
 function at(...items) {
-  const index = items.length === 1 && Array.isArray(items[0]) ? items[0] : items;
+  const index = items.length === 1 ? itemsOf(items[0]) : items;
   const found = indexed(this, index);
   if (found !== undefined) return found;
   try {

@@ -2,6 +2,7 @@
 
 // The classes of objects that own handles of the library's. An object has the number of its box, in which the addon keeps the handle
 // (src/box.c): a private field, which nobody else can read, give to another object or change.
+const { types } = require('node:util');
 const { addon } = require('./addon.js');
 const { collect } = require('./collector.js');
 const { isForeign, localized, localizeAsync } = require('./realm.js');
@@ -185,8 +186,9 @@ const classes = [Tensor, Storage, Generator, Node];
 const [makeTensor, ...others] = [define(Tensor, properties), define(Storage, {}), define(Generator, {}), define(Node, {})];
 const makers = [makeTensor, ...others].map((make) => () => make(cell[MADE]));
 
-// Arrays that only JavaScript knows as such, which are proxies, and objects of another copy of the package.
-const [LIST, STRANGER] = [-1000, -1001];
+// Arrays that only JavaScript knows as such, which are proxies, objects of another copy of the package, and other iterables, which are taken for
+// arrays, but for Maps.
+const [LIST, STRANGER, ITERABLE] = [-1000, -1001, -1002];
 
 // The objects of every copy have it.
 const brand = Symbol.for('libtensor.object');
@@ -194,9 +196,20 @@ for (const Class of classes) Object.defineProperty(Class.prototype, brand, { val
 
 const isStranger = (value) => typeof value === 'object' && value !== null && value[brand] === true && numberOf(value) === 0;
 
-function read(object) {
-  cell[READ] = numberOf(object) || (Array.isArray(object) ? LIST : object[brand] === true ? STRANGER : 0);
+function kindOf(object) {
+  if (Array.isArray(object)) return LIST;
+  if (object[brand] === true) return STRANGER;
+  return typeof object[Symbol.iterator] === 'function' && !types.isTypedArray(object) && !types.isMap(object) ? ITERABLE : 0;
 }
+
+function read(object) {
+  cell[READ] = numberOf(object) || kindOf(object);
+}
+
+const isIterable = (value) => typeof value === 'object' && value !== null && numberOf(value) === 0 && kindOf(value) === ITERABLE;
+
+// The array of an iterable; other values as they are.
+const listed = (value) => (isIterable(value) ? Array.from(value) : value);
 
 function write(object) {
   setNumber(object, cell[READ]);
@@ -331,7 +344,7 @@ const isEager = !process.versions.deno && !process.versions.bun;
 
 // What the addon has of this file. It holds none of this itself: all is in one scope with whatever tensors have.
 const toTensor = (array, op, asIndices) => late.tensor(array, op, asIndices);
-const parts = { classes, makers, read, write, collect, noting, dtypes, watch, unwatch, toTensor, fail, isEager };
+const parts = { classes, makers, read, write, collect, noting, dtypes, watch, unwatch, toTensor, list: Array.from, fail, isEager };
 
 function install() {
   native = {};
@@ -340,4 +353,4 @@ function install() {
   return native;
 }
 
-module.exports = { indexed, install, isStranger, late, ownNumber: (value) => ownNumber(value), views };
+module.exports = { indexed, install, isIterable, isStranger, late, listed, ownNumber: (value) => ownNumber(value), views };

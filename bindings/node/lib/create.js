@@ -3,7 +3,7 @@
 // Tensors from numbers, nested arrays and typed arrays.
 const { markAsUntransferable } = require('node:worker_threads');
 const native = require('./native.js');
-const { late } = require('./classes.js');
+const { late, listed } = require('./classes.js');
 const memory = require('./memory.js');
 const nested = require('./nested.js');
 const { isShown, restored, views } = require('./elements.js');
@@ -98,7 +98,8 @@ function fromNested(op, data, { dtype, device, shape, asIndices = false }) {
 const MOST_DIMENSIONS = 64;
 
 // A tensor of nested arrays, among whose items may be typed arrays and tensors.
-function nestedOrStacked(op, data, { dtype, asIndices }, depth) {
+function nestedOrStacked(op, given, { dtype, asIndices }, depth) {
+  const data = listed(given);
   if (native.isTensor(data)) return data.detach();
   if (memory.isTyped(data)) return fromTyped(data, {}, false);
   if (depth > MOST_DIMENSIONS) throw valueError(`${op}: more than ${MOST_DIMENSIONS} arrays are in each other`);

@@ -6,6 +6,7 @@ const native = require('./native.js');
 const memory = require('./memory.js');
 const { tensor } = require('./create.js');
 const { inNameOf, typeError } = require('./options.js');
+const { pathOf } = require('./paths.js');
 
 const { Storage } = native;
 
@@ -198,7 +199,7 @@ class Decoder {
 function save(value, path, options) {
   const encoded = new Encoder(value);
   try {
-    native.save(path, encoded.text, encoded.tensors, options ?? {});
+    native.save(pathOf(path), encoded.text, encoded.tensors, options ?? {});
   } finally {
     encoded.dispose();
   }
@@ -207,7 +208,7 @@ function save(value, path, options) {
 async function saveAsync(value, path, options) {
   const encoded = inNameOf('saveAsync', () => new Encoder(value));
   try {
-    await native.saveAsync(path, encoded.text, encoded.tensors, options ?? {});
+    await native.saveAsync(pathOf(path), encoded.text, encoded.tensors, options ?? {});
   } finally {
     encoded.dispose();
   }
@@ -218,7 +219,19 @@ function saveBytes(value, options) {
   let data;
   try {
     data = native.saveBytes(encoded.text, encoded.tensors, options ?? {});
-    return new Uint8Array(data.data());
+    return data.data({ copy: true });
+  } finally {
+    data?.dispose();
+    encoded.dispose();
+  }
+}
+
+async function saveBytesAsync(value, options) {
+  const encoded = inNameOf('saveBytesAsync', () => new Encoder(value));
+  let data;
+  try {
+    data = await native.saveBytesAsync(encoded.text, encoded.tensors, options ?? {});
+    return data.data({ copy: true });
   } finally {
     data?.dispose();
     encoded.dispose();
@@ -226,16 +239,20 @@ function saveBytes(value, options) {
 }
 
 function load(path, options) {
-  return new Decoder(native.load(path, options ?? {})).value;
+  return new Decoder(native.load(pathOf(path), options ?? {})).value;
 }
 
 async function loadAsync(path, options) {
-  return new Decoder(await native.loadAsync(path, options ?? {})).value;
+  return new Decoder(await native.loadAsync(pathOf(path), options ?? {})).value;
+}
+
+function bytesFor(op, data) {
+  if (memory.nameOf(data) !== 'Uint8Array') throw typeError(`${op}: the data must be a Uint8Array`);
+  return tensor(data);
 }
 
 function loadBytes(data, options) {
-  if (memory.nameOf(data) !== 'Uint8Array') throw typeError('loadBytes: the data must be a Uint8Array');
-  const bytes = tensor(data);
+  const bytes = bytesFor('loadBytes', data);
   try {
     return new Decoder(native.loadBytes(bytes, options ?? {})).value;
   } finally {
@@ -243,4 +260,13 @@ function loadBytes(data, options) {
   }
 }
 
-module.exports = { save, saveAsync, saveBytes, load, loadAsync, loadBytes };
+async function loadBytesAsync(data, options) {
+  const bytes = bytesFor('loadBytesAsync', data);
+  try {
+    return new Decoder(await native.loadBytesAsync(bytes, options ?? {})).value;
+  } finally {
+    bytes.dispose();
+  }
+}
+
+module.exports = { save, saveAsync, saveBytes, saveBytesAsync, load, loadAsync, loadBytes, loadBytesAsync };

@@ -30,6 +30,16 @@ for (const [name, dtype] of Object.entries(casts))
     },
   });
 
+// What PyTorch has as attributes.
+for (const name of ['T', 'mT', 'H', 'mH']) {
+  const view = Tensor.prototype[name];
+  define(Tensor, {
+    get [name]() {
+      return view.call(this);
+    },
+  });
+}
+
 define(Tensor, {
   cpu() {
     return this.to('cpu');

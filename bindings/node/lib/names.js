@@ -1,6 +1,7 @@
 'use strict';
 
 // Names of dimensions, as JavaScript has them: null for a dimension without one.
+const { isIterable, listed } = require('./classes.js');
 const native = require('./native.js');
 const { define, inNameOf, kindOf, typeError, valueError } = require('./options.js');
 
@@ -9,7 +10,8 @@ const unflatten = Tensor.prototype.unflatten;
 
 const spelled = (name) => name ?? '';
 
-function listed(op, names) {
+function spelledList(op, given) {
+  const names = listed(given);
   if (!Array.isArray(names)) throw typeError(`${op}: the names must be an array with a name for each dimension, not ${kindOf(names)}`);
   return names.map(spelled);
 }
@@ -17,7 +19,7 @@ function listed(op, names) {
 // The names that a tensor is to have: a list, or its own with some replaced; null for none.
 function others(op, tensor, names) {
   if (names === null) return null;
-  if (typeof names !== 'object' || Array.isArray(names) || native.isTensor(names)) return listed(op, names);
+  if (typeof names !== 'object' || native.isTensor(names) || Array.isArray(names) || isIterable(names)) return spelledList(op, names);
   const own = native.names(tensor);
   const unknown = Object.keys(names).find((name) => !own.includes(name));
   if (unknown !== undefined) throw valueError(`${op}: Name '${unknown}' not found in Tensor[${own.map((name) => (name ? `'${name}'` : 'null')).join(', ')}]`);
@@ -37,10 +39,10 @@ const methods = {
     return native.rename_(this, others('rename_', this, given));
   },
   refineNames(given) {
-    return native.refineNames(this, listed('refineNames', given));
+    return native.refineNames(this, spelledList('refineNames', given));
   },
   alignTo(given) {
-    return native.alignTo(this, listed('alignTo', given));
+    return native.alignTo(this, spelledList('alignTo', given));
   },
   // Sizes, or pairs of a name and a size.
   unflatten(dim, sizes) {

@@ -1,6 +1,7 @@
 'use strict';
 
 // Nested arrays of numbers, written down for the library, which makes a tensor of them (src/nested.c).
+const { isIterable } = require('./classes.js');
 const native = require('./native.js');
 const memory = require('./memory.js');
 const { kindOf, typeError, valueError } = require('./options.js');
@@ -76,7 +77,7 @@ class Notes {
       kind = COMPLEX;
       number = value.re;
       this.others.push(value.im);
-    } else if (native.isTensor(value) || memory.isTyped(value)) {
+    } else if (native.isTensor(value) || memory.isTyped(value) || isIterable(value)) {
       throw HAS_ARRAYS;
     } else {
       throw typeError(`tensor: ${kindOf(value)} is not a number; items are numbers, bigints, booleans, {re, im} or float(number)`);

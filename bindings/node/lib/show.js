@@ -122,6 +122,15 @@ function bytesOf(storage) {
   return [...linesOf(storage, 0, half), ' ...', ...linesOf(storage, count - half, count), summary].join('\n');
 }
 
+// Nested arrays of what JSON has: of integers those that its numbers hold exactly.
+function inJSON(t) {
+  const list = t.toArray();
+  if (!/^u?int64$/.test(t.dtype)) return list;
+  const large = [list].flat(Infinity).find((value) => typeof value === 'bigint');
+  if (large !== undefined) throw typeError(`toJSON: the integer ${large} is beyond 2^53, which numbers of JSON hold exactly; toArray() gives BigInts`);
+  return list;
+}
+
 // Jest and Vitest show differences of copies, which are no tensors, with the elements as a plain property.
 const copied = (object) => (ownNumber(object) === 0 && Object.hasOwn(object, 'elements') ? object.elements : undefined);
 for (const Class of [Tensor, Storage, Generator, Node]) Object.defineProperty(Class.prototype, Symbol.for('@jest/serializableProperties'), { value: ['elements'] });
@@ -131,7 +140,7 @@ define(Tensor, {
     return native.toString(this, { ...print, ...options });
   },
   toJSON() {
-    return copied(this) ?? this.toArray();
+    return copied(this) ?? inJSON(this);
   },
   [Symbol.toPrimitive](hint) {
     return hint === 'string' ? this.toString() : number(this, hint);

@@ -11,7 +11,7 @@ static void delete_reference(napi_env env, napi_ref *reference) {
 // Forgets what lib/classes.js has given.
 static void leave_parts(napi_env env, lt_env *e) {
   napi_ref *const all[] = {&e->reader,    &e->writer, &e->collector, &e->noting, &e->watch,
-                           &e->to_tensor, &e->fail,   &e->parts,     &e->unwatch};
+                           &e->to_tensor, &e->list,   &e->fail,      &e->parts,  &e->unwatch};
   for (int i = 0; i < LT_CLASSES; i++) delete_reference(env, &e->makers[i]);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) delete_reference(env, all[i]);
 }
@@ -92,6 +92,7 @@ static bool keep_parts(napi_env env, lt_env *e, napi_value parts) {
          keep(env, parts, "collect", &e->collector) && keep(env, parts, "noting", &e->noting) &&
          keep(env, parts, "watch", &e->watch) && keep(env, parts, "unwatch", &e->unwatch) &&
          keep(env, parts, "toTensor", &e->to_tensor) && keep(env, parts, "fail", &e->fail) &&
+         keep(env, parts, "list", &e->list) &&
          lt_ok(env, napi_create_reference(env, parts, 0, &e->parts)) &&
          get(env, parts, "isEager", &eager) &&
          lt_ok(env, napi_get_value_bool(env, eager, &e->eager));

@@ -44,7 +44,7 @@ enum {
   LT_HAS_DEFAULT = 8,
   LT_IS_MUTATED = 16,
   LT_IS_ALIAS = 32,
-  LT_IS_MOVED = 64,     // the call may give the argument's storage other memory
+  LT_IS_MOVED = 64,      // the call may give the argument's storage other memory
   LT_IS_VARIADIC = 128,  // the items of the list may be given as arguments
   LT_IS_INTEGERS = 256   // a tensor of integers, such as indices
 };
@@ -141,7 +141,12 @@ enum {
   LT_CELL_NUMBERS = 16
 };
 typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
-enum { LT_MOST_NOTED = 5, LT_CELL_LIST = -1000, LT_CELL_STRANGER = -1001 };
+enum {
+  LT_MOST_NOTED = 5,
+  LT_CELL_LIST = -1000,
+  LT_CELL_STRANGER = -1001,
+  LT_CELL_ITERABLE = -1002
+};
 
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
@@ -152,11 +157,12 @@ typedef struct lt_env {
   lt_pool *pool;
   // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
   // box, change it, collect garbage, of young objects, or with true of all, wrap a function of
-  // operators so that its arguments are noted, make a tensor of an array, and make an error. Those
-  // of lib/signals.js have a function called when an AbortSignal is aborted, and no more. They are
-  // weak, so that a copy of the package that nobody has any more can go; but not while
-  // asynchronous calls run, by way of the object that all of them are in.
-  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor, fail, watch, unwatch;
+  // operators so that its arguments are noted, make a tensor of an array, an array of an iterable,
+  // and an error. Those of lib/signals.js have a function called when an AbortSignal is aborted,
+  // and no more. They are weak, so that a copy of the package that nobody has any more can go; but
+  // not while asynchronous calls run, by way of the object that all of them are in.
+  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor, list, fail, watch,
+      unwatch;
   napi_ref parts;
   bool eager;       // references can be deleted before the finalizers of their objects have run
   napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by

@@ -129,7 +129,7 @@ static bool read_operator(const lt_operator *row, lt_overload *o) {
     lt_argument *a = &all[count + i];
     a->type = (uint8_t)type_of(row->results[i]), a->dim_of = -1;
     a->flags = (uint16_t)((is_list(row->results[i]) ? LT_IS_LIST : 0) |
-                         (row->aliases >> i & 1 ? LT_IS_ALIAS : 0));
+                          (row->aliases >> i & 1 ? LT_IS_ALIAS : 0));
     if (!(a->name = camel(name, false))) return false;
   }
   return (o->name = camel(row->called, true));

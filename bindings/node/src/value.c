@@ -74,6 +74,15 @@ static bool look_object(napi_env env, napi_value value, lt_js *js) {
   return true;
 }
 
+// What can be iterated over counts as the array of what it gives.
+static bool look_iterable(napi_env env, napi_value value, lt_js *js) {
+  napi_value list, undefined;
+  js->kind = LT_JS_ARRAY;
+  return lt_ok(env, napi_get_reference_value(env, lt_get_env(env)->list, &list)) &&
+         lt_ok(env, napi_get_undefined(env, &undefined)) &&
+         lt_ok(env, napi_call_function(env, undefined, list, 1, &value, &js->value));
+}
+
 void lt_look_box(lt_box *box, lt_js *js) {
   js->box = box;
   js->kind = LT_JS_TENSOR + box->kind;
@@ -130,6 +139,7 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
     return true;
   }
   const int32_t read = lt_get_env(env)->cell[LT_CELL_READ];
+  if (read == LT_CELL_ITERABLE) return look_iterable(env, value, js);
   if (read == LT_CELL_LIST || read == LT_CELL_STRANGER) {
     js->kind = read == LT_CELL_LIST ? LT_JS_ARRAY : LT_JS_STRANGER;
     return true;

@@ -99,8 +99,8 @@ char *lt_in_javascript(const char *message) {
 static size_t name_length(const char *message) {
   static const char *const after[] = {": ", " is not implemented", " expected "};
   size_t length = 0;
-  while (islower((unsigned char)message[length]) || isdigit((unsigned char)message[length]) ||
-         message[length] == '_' || message[length] == '.')
+  while (isalnum((unsigned char)message[length]) || message[length] == '_' ||
+         message[length] == '.')
     length++;
   if (length && strncmp(message + length, "(): ", 4) == 0) return length + 2;
   for (size_t i = 0; length && i < sizeof after / sizeof *after; i++)

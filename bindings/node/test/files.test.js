@@ -6,6 +6,7 @@ const { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync 
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { after, test } = require('node:test');
+const { pathToFileURL } = require('node:url');
 const lt = require('..');
 
 const folder = mkdtempSync(join(tmpdir(), 'libtensor-'));
@@ -64,24 +65,59 @@ test('asynchronous forms', async () => {
   await lt.saveAsync([t], at('b.pt'));
   const [found] = await lt.loadAsync(at('b.pt'));
   assert.ok(found.equal(t));
-  await lt.safetensorsSaveFileAsync(at('b.safetensors'), ['t'], [t]);
-  const { names, tensors } = await lt.safetensorsLoadFileAsync(at('b.safetensors'));
-  assert.deepEqual(names, ['t']);
-  assert.ok(tensors[0].equal(t));
+  await lt.safetensorsSaveFileAsync(at('b.safetensors'), { t });
+  assert.ok((await lt.safetensorsLoadFileAsync(at('b.safetensors'))).t.equal(t));
+  assert.ok((await lt.loadBytesAsync(await lt.saveBytesAsync({ t }))).t.equal(t));
+  assert.equal((await lt.safetensorsLoadFileListAsync(at('b.safetensors'))).names[0], 't');
+  await assert.rejects(lt.saveDictAsync(at('b.pt'), [t]), { name: 'TypeError', message: /^saveDictAsync: / });
+  await assert.rejects(lt.loadBytesAsync([1]), { name: 'TypeError', message: /^loadBytesAsync: / });
 });
 
 test('dicts, safetensors, npy and npz by name', () => {
+  const tensors = { x: lt.ones([2, 2]), ['__proto__']: lt.tensor([true, false]) };
+  const isSame = (found) => assert.deepEqual(Object.entries(found).map(([name, t]) => [name, t.toArray()]), [['x', [[1, 1], [1, 1]]], ['__proto__', [true, false]]]);
+  for (const given of [tensors, new Map(Object.entries(tensors)), Object.entries(tensors), Object.entries(tensors).values()]) {
+    lt.saveDict(at('d.pt'), given);
+    isSame(lt.loadDict(at('d.pt')));
+  }
+  lt.safetensorsSaveFile(at('d.safetensors'), tensors, { metadata: '{"k":"v"}' });
+  isSame(lt.safetensorsLoadFile(at('d.safetensors')));
+  assert.deepEqual(Object.keys(lt.safetensorsLoadFile(at('d.safetensors'), { only: ['x'] })), ['x']);
+  isSame(lt.safetensorsLoad(lt.safetensorsSave(tensors)));
+  lt.npySave(at('d.npy'), tensors.x.mul(3));
+  assert.deepEqual(lt.npyLoad(at('d.npy')).toArray(), [[3, 3], [3, 3]]);
+  lt.npzSave(at('d.npz'), tensors);
+  isSame(lt.npzLoad(at('d.npz')));
+  isSame(lt.npzLoadBytes(lt.npzSaveBytes(tensors)));
+  for (const wrong of [[lt.ones(1)], [['x', 1]], { x: [1] }, lt.ones(2), 'x', null]) {
+    assert.throws(() => lt.saveDict(at('d.pt'), wrong), { name: 'TypeError', message: /^saveDict: / });
+  }
+  assert.throws(() => lt.saveDict(at('d.pt'), ['x'], [lt.ones(1)]), /saveDictList takes names and tensors as two lists/);
+});
+
+test('the list forms keep the order, equal names and metadata', () => {
   const tensors = [lt.ones([2, 2]), lt.tensor([true, false])];
-  lt.saveDict(at('d.pt'), ['x', 'y'], tensors);
-  assert.deepEqual(lt.loadDict(at('d.pt')).names, ['x', 'y']);
-  lt.safetensorsSaveFile(at('d.safetensors'), ['x', 'y'], tensors, { metadata: '{"k":"v"}' });
-  const found = lt.safetensorsLoadFile(at('d.safetensors'), { only: ['y'] });
+  lt.saveDictList(at('l.pt'), ['2', '1'], tensors);
+  assert.deepEqual(lt.loadDictList(at('l.pt')).names, ['2', '1']);
+  lt.safetensorsSaveFileList(at('l.safetensors'), ['x', 'y'], tensors, { metadata: '{"k":"v"}' });
+  const found = lt.safetensorsLoadFileList(at('l.safetensors'), { only: ['y'] });
   assert.deepEqual([found.names, found.metadata], [['y'], '{"k":"v"}']);
   assert.deepEqual(found.tensors[0].toArray(), [true, false]);
-  lt.npySave(at('d.npy'), tensors[0].mul(3));
-  assert.deepEqual(lt.npyLoad(at('d.npy')).toArray(), [[3, 3], [3, 3]]);
-  lt.npzSave(at('d.npz'), ['x', 'y'], tensors);
-  assert.deepEqual(lt.npzLoad(at('d.npz')).names, ['x', 'y']);
+  lt.npzSaveList(at('l.npz'), ['x', 'y'], tensors);
+  assert.deepEqual(lt.npzLoadList(at('l.npz')).names, ['x', 'y']);
+});
+
+test('URLs of files are paths', async () => {
+  const url = (name) => pathToFileURL(at(name));
+  const t = lt.tensor([1, 2.5]);
+  lt.save({ t }, url('é u.pt'));
+  assert.ok(lt.load(at('é u.pt')).t.equal(t) && lt.load(url('é u.pt')).t.equal(t));
+  lt.safetensorsSaveFile(url('u.safetensors'), { t });
+  assert.ok((await lt.safetensorsLoadFileAsync(url('u.safetensors'))).t.equal(t));
+  lt.npySave(url('u.npy'), t);
+  assert.ok(lt.npyLoad({ path: url('u.npy') }).equal(t) && (await lt.npyLoadAsync(url('u.npy'))).equal(t));
+  assert.equal(lt.storageFromFile(url('u.npy'), { nbytes: 6 }).view().at(1).item(), 'N'.charCodeAt());
+  assert.throws(() => lt.load(new URL('http://localhost/a.pt')), { code: 'ERR_INVALID_URL_SCHEME' });
 });
 
 test('what cannot be saved or loaded is told, and leaves the old file and no handles', async () => {
@@ -104,7 +140,7 @@ test('what cannot be saved or loaded is told, and leaves the old file and no han
   assert.throws(() => lt.save([1], ''), { code: 'ENOENT', message: /the path is empty/ });
   assert.throws(() => lt.load(''), { code: 'ENOENT', message: /the path is empty/ });
   assert.throws(() => lt.load(at('a\0.pt')), /NUL/);
-  assert.throws(() => lt.saveDict(at('x.pt'), ['a'], []), /1 names were given for 0 tensors/);
+  assert.throws(() => lt.saveDictList(at('x.pt'), ['a'], []), /1 names were given for 0 tensors/);
   assert.deepEqual(readFileSync(at('old.pt')), before);
   assert.ok(lt.liveHandles() <= handles); // the collector may have come meanwhile
   assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('.')), []);

@@ -2,6 +2,8 @@
 
 const assert = require('node:assert/strict');
 const { spawnSync } = require('node:child_process');
+const { mkdtempSync, rmSync, writeFileSync } = require('node:fs');
+const { tmpdir } = require('node:os');
 const path = require('node:path');
 const { test } = require('node:test');
 const lt = require('..');
@@ -21,6 +23,27 @@ test('internal entries of the addon are not exported', () => {
 test('the type declarations fit the example', { timeout: 120_000 }, () => {
   const tsc = path.join(__dirname, '..', 'node_modules', 'typescript', 'bin', 'tsc');
   const { status, stdout } = spawnSync(process.execPath, [tsc, '--noEmit', '-p', path.join(__dirname, '..')], { encoding: 'utf8' });
+  assert.equal(status, 0, stdout);
+});
+
+// Programs that use each member of an object, and of those in it.
+function usesOf(object, path, depth = 0) {
+  return Object.keys(object).filter((key) => key !== 'default').flatMap((key) => {
+    const value = object[key];
+    const inside = depth < 3 && typeof value === 'object' && value !== null && !Array.isArray(value) ? usesOf(value, `${path}.${key}`, depth + 1) : [];
+    return [`void ${path}.${key};`, ...inside];
+  });
+}
+
+test('every function, method and property is declared', { timeout: 120_000 }, (t) => {
+  const home = path.join(__dirname, '..');
+  const folder = mkdtempSync(path.join(tmpdir(), 'libtensor-types-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const classes = { 'lt.Tensor': lt.Tensor, 'lt.Storage': lt.Storage, 'lt.Generator': lt.Generator, 'lt.autograd.Node': lt.autograd.Node };
+  const members = Object.entries(classes).flatMap(([name, Class]) => Object.getOwnPropertyNames(Class.prototype).filter((key) => key !== 'constructor').map((key) => `void ({} as ${name}).${key};`));
+  writeFileSync(path.join(folder, 'members.ts'), [`import lt = require(${JSON.stringify(home)});`, ...usesOf(lt, 'lt'), ...members].join('\n'));
+  writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ extends: path.join(home, 'tsconfig.json'), files: ['members.ts'] }));
+  const { status, stdout } = spawnSync(process.execPath, [path.join(home, 'node_modules', 'typescript', 'bin', 'tsc'), '--noEmit', '-p', folder], { encoding: 'utf8' });
   assert.equal(status, 0, stdout);
 });
 

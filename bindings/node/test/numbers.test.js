@@ -64,6 +64,55 @@ test('assertClose', () => {
   assert.throws(() => lt.testing.assertClose(lt.tensor([1]), lt.tensor([1]), { rtol: 1 }), { code: 'TENSOR_ERROR_VALUE' });
 });
 
+test('iterables are taken where arrays are', () => {
+  function* numbers() {
+    yield 1;
+    yield 2;
+  }
+  assert.deepEqual(lt.tensor(new Set([1, 2])).toArray(), [1, 2]);
+  assert.deepEqual(lt.tensor([numbers(), numbers()]).toArray(), [[1, 2], [1, 2]]);
+  assert.deepEqual(lt.add(numbers(), [3, 4].values()).toArray(), [4, 6]);
+  assert.deepEqual(lt.stack(new Set([lt.ones(1), lt.zeros(1)])).toArray(), [[1], [0]]);
+  assert.deepEqual([lt.zeros(numbers()).shape, lt.zeros(2, 3).reshape(new Set([3, 2])).shape, lt.ones(2, 3).sum({ dim: new Set([0]) }).shape], [[1, 2], [3, 2], [3]]);
+  assert.deepEqual([lt.zeros(1, { names: new Set(['a']) }).names, lt.zeros(1).rename(['b'].values()).names], [['a'], ['b']]);
+  const x = lt.tensor([[1, 2], [3, 4]]);
+  assert.deepEqual([x.at(new Set([1, 0])).toArray(), x.at([new Set([1, 0])]).toArray(), x.set(0, numbers()).toArray()], [3, [[3, 4], [1, 2]], [[1, 2], [3, 4]]]);
+  const generator = numbers();
+  assert.equal(lt.isTensor(generator), false);
+  assert.deepEqual([...generator], [1, 2]);
+  for (const call of [() => lt.add(1, new Map()), () => lt.zeros('23'), () => lt.tensor(new Map())]) assert.throws(call, { name: 'TypeError' });
+});
+
+test('numbers in an array are integers where indices are meant', () => {
+  const x = lt.tensor([[1, 2], [3, 4]]);
+  const cases = [
+    [x.gather(1, [[0, 0], [1, 0]]), [[1, 1], [4, 3]]],
+    [x.indexSelect(0, [1]), [[3, 4]]],
+    [lt.take(x, [3, 0]), [4, 1]],
+    [lt.zeros(3).scatter(0, [1], [5]), [0, 5, 0]],
+    [lt.zeros(3).indexPut([[0, 2]], [7, 8]), [7, 0, 8]],
+    [lt.zeros(2).indexAdd(0, [1, 1], [1, 2]), [0, 3]],
+    [lt.nn.oneHot([0, 2]), [[1, 0, 0], [0, 0, 1]]],
+    [lt.nn.embedding([1], x), [[3, 4]]],
+    [lt.bincount([1, 1, 2]), [0, 2, 1]],
+    [lt.bitwiseAnd([3, 5], [1, 4]), [1, 4]],
+    [lt.repeatInterleave([5, 6], [1, 2]), [5, 6, 6]],
+    [x.at([1, 0], [0, 1]), [3, 2]],
+  ];
+  for (const [made, values] of cases) assert.deepEqual(made.toArray(), values);
+  assert.ok(Math.abs(lt.nn.crossEntropy(x, [0, 1]).item() - lt.nn.crossEntropy(x, lt.tensor([0n, 1n])).item()) < 1e-6);
+  assert.throws(() => lt.take(x, [0.5]), /^\w*Error: take: expected dtype int64 for index, but got float32$/);
+  assert.equal(lt.add([1, 2], [3, 4]).dtype, 'float32');
+  assert.equal(lt.add([1n, 2n], [true, false]).dtype, 'int64');
+});
+
+test('the transposes of PyTorch are properties', () => {
+  const x = lt.tensor([[[1, 2, 3]], [[4, 5, 6]]]);
+  assert.deepEqual([x.T.shape, x.mT.shape, x.mH.shape, x.at(0).H.shape], [[3, 1, 2], [2, 3, 1], [2, 3, 1], [3, 1]]);
+  assert.equal(x.mT.strides[1], 1);
+  assert.throws(() => x.H, /^\w*Error: H: only supported on matrices/);
+});
+
 test('arrays are taken for tensors, and proxies for arrays', () => {
   assert.deepEqual(lt.stack([[1, 2], new Float32Array([3, 4])]).toArray(), [[1, 2], [3, 4]]);
   assert.deepEqual(lt.tensor([1, 2]).add([1, 2]).toArray(), [2, 4]);

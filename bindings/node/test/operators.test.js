@@ -88,7 +88,8 @@ function answer(call) {
   const at = `${call.node}${call.mode === 'inplace' ? '_' : ''}`.split('.');
   if ((call.mode === 'inplace' && at.length === 1) || call.method) {
     delete given[call.names[0]];
-    result = values[0][at[0]](given);
+    const member = values[0][at[0]]; // a method, or a property such as mT
+    result = typeof member === 'function' ? member.call(values[0], given) : member;
   } else {
     result = at.reduce((found, name) => found[name], lt)(given);
   }

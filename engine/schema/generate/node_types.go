@@ -13,7 +13,10 @@ import (
 // nodeExports are the values that bindings/node writes by hand, beside the operators.
 var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad", "inferenceMode", "autograd", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
 	"settled", "func", "testing", "finfo", "iinfo", "inf", "nan", "pi", "e", "newaxis", "broadcastShapes", "isInference", "sparseCsrTensor", "sparseCscTensor", "sparseBsrTensor", "sparseBscTensor", "isComplex", "isFloatingPoint", "isSigned", "isStorage", "numel",
-	"setPrintoptions", "getPrintoptions", "seed", "initialSeed", "getRngState", "setRngState"}
+	"setPrintoptions", "getPrintoptions", "seed", "initialSeed", "getRngState", "setRngState",
+	"saveDictList", "saveDictListAsync", "loadDictList", "loadDictListAsync", "safetensorsSaveFileList", "safetensorsSaveFileListAsync", "safetensorsLoadFileList",
+	"safetensorsLoadFileListAsync", "safetensorsSaveList", "safetensorsSaveListAsync", "safetensorsLoadList", "safetensorsLoadListAsync", "npzSaveList", "npzSaveListAsync",
+	"npzLoadList", "npzLoadListAsync", "npzSaveBytesList", "npzSaveBytesListAsync", "npzLoadBytesList", "npzLoadBytesListAsync"}
 
 //go:embed index.d.ts.tmpl
 var nodeTypesTemplate string
@@ -37,6 +40,9 @@ func tsType(a schema.Arg) string {
 	if base == "" {
 		base = a.Type.Base
 	}
+	if base == "string" && !a.Type.List && (a.Name == "path" || a.Name == "filename") {
+		base = "Path"
+	}
 	if base == "Tensor" && !a.Mutated {
 		base = "TensorLike"
 	}
@@ -50,13 +56,13 @@ func tsType(a schema.Arg) string {
 	if a.Type.List && a.Type.Base != "Index" {
 		switch {
 		case a.Dim:
-			base = "Ints | string | readonly (Int | string)[]"
+			base = "Ints | string | List<Int | string>"
 		case base == "Int":
 			base = "Ints"
 		case a.Type.Optional && base == "TensorLike":
-			base = "readonly (TensorLike | null)[]"
+			base = "List<TensorLike | null>"
 		default:
-			base = "readonly " + base + "[]"
+			base = "List<" + base + ">"
 		}
 	}
 	if nullable {

@@ -1,6 +1,11 @@
 // Compiled, never run: what the type declarations must accept and refuse.
 import lt = require('libtensor');
 
+class URLLike {
+  href = 'file:///a.safetensors';
+  protocol = 'file:';
+}
+
 const x: lt.Tensor = lt.zeros([2, 3], { dtype: lt.float32, device: 'cpu' });
 const y = lt.add(x, 2, { alpha: lt.float(2), out: x });
 const shape: number[] = y.shape;
@@ -21,6 +26,14 @@ const converted: lt.Tensor[] = [x.to('float64'), x.to('cpu', 'int8'), x.to(y), x
 const number: number = x.item<'float32'>();
 const anything: number | bigint | boolean | lt.Complex = x.item();
 const memory: Float32Array = x.data<'float32'>();
+const owned: Int32Array = x.data<'int32'>({ copy: true });
+const transposed: lt.Tensor = x.T.mT.H.mH;
+const weights: { [name: string]: lt.Tensor } = lt.loadDict('a.pt');
+lt.saveDict('a.pt', new Map([['w', x]]), { compact: true });
+lt.safetensorsSaveFile(new URLLike(), { w: x });
+const listed: { names: string[]; tensors: lt.Tensor[]; metadata: string } = lt.safetensorsLoadFileList('a.safetensors', { only: new Set(['w']) });
+const restored: Promise<Uint8Array> = lt.saveBytesAsync({ w: x });
+const ofItems: lt.Tensor[] = [lt.tensor(new Set([1, 2])), lt.stack([x, y].values()), lt.zeros(new Set([2, 3])), x.at(new Set([0]))];
 const big: BigInt64Array = x.data<'int64'>();
 const words: Uint16Array = x.data<'uint16'>();
 const unsigned: BigUint64Array = lt.tensor(new BigUint64Array(2), { dtype: lt.uint64 }).data<'uint64'>();
@@ -94,7 +107,7 @@ leaf.registerHook(() => 3);
 // @ts-expect-error: a hook is not asynchronous
 leaf.registerHook(async (grad) => grad);
 
-export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, words, unsigned, rows, elements, stopped, rounded, threads, fallback, primitive, wrong, packing, scaled, inferred };
+export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, words, unsigned, rows, elements, stopped, rounded, threads, fallback, primitive, wrong, packing, scaled, inferred, owned, transposed, weights, listed, restored, ofItems };
 // @ts-expect-error: there is no such option
 leaf.backward({ retain: true });
 

@@ -1,0 +1,29 @@
+'use strict';
+
+// Functions of the addon's that take the path of a file: a URL of one, too.
+const { fileURLToPath } = require('node:url');
+const native = require('./native.js');
+
+const isURL = (value) => typeof value === 'object' && value !== null && !native.isTensor(value) && typeof value.href === 'string' && typeof value.protocol === 'string';
+
+const pathOf = (value) => (isURL(value) ? fileURLToPath(value.href) : value);
+
+// The path comes first, or by its name in the options.
+function withPath(args) {
+  return args.map((arg) => {
+    if (isURL(arg)) return pathOf(arg);
+    const name = typeof arg === 'object' && arg !== null && ['path', 'filename'].find((each) => Object.hasOwn(arg, each) && isURL(arg[each]));
+    return name ? { ...arg, [name]: pathOf(arg[name]) } : arg;
+  });
+}
+
+const names = ['safetensorsOpen', 'npySave', 'npyLoad', 'fromFile', 'storageFromFile', 'fileWrite'];
+
+const functions = {};
+for (const name of names.flatMap((each) => [each, `${each}Async`]).filter((each) => each in native)) {
+  const call = native[name];
+  const taking = { [name](...args) { return call(...withPath(args)); } }[name];
+  functions[name] = Object.defineProperty(taking, 'length', { value: call.length, configurable: true });
+}
+
+module.exports = { functions, pathOf };
