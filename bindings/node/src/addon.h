@@ -175,6 +175,7 @@ typedef struct lt_env {
   lt_box *newest;             // of all boxes whose object has not been finalized
   int64_t boxes, kept_boxes;  // how many there are: now, and after the last collection
   lt_buffer *buffers;         // whose memory tensors use
+  struct lt_loan *loans;      // ArrayBuffers over memory of tensors
   lt_memory **memories;       // a hash table by address
   size_t memory_count, memory_room;
   int64_t bytes, kept_bytes;  // of all memories: now, and after the last collection

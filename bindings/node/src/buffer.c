@@ -10,6 +10,40 @@ static void open_letter(napi_env env, lt_letter *letter) {
 // The deleter of storages in ArrayBuffers: any thread.
 static void storage_freed(void *context) { lt_post(context); }
 
+// ------------------------------------------------------------------------------------------------------
+// loans
+
+// What an ArrayBuffer that data() gave keeps: the storage, and its memory's place in the accounts.
+typedef struct lt_loan {
+  tensor_t *held;
+  lt_memory *memory;
+  const char *data;
+  size_t bytes;
+  struct lt_loan *previous, *next;  // of the environment's
+} loan;
+
+static void buffer_collected(napi_env env, void *data, void *hint) {
+  (void)data;
+  lt_env *e = lt_get_env(env);
+  loan *l = hint;
+  if (l->previous)
+    l->previous->next = l->next;
+  else
+    e->loans = l->next;
+  if (l->next) l->next->previous = l->previous;
+  tensor_free(l->held);
+  if (l->memory) lt_leave_memory(env, e, l->memory);
+  free(l);
+}
+
+// The loan that an address lies in, NULL for none.
+static const loan *find_loan(const lt_env *e, const void *address) {
+  const loan *l = e->loans;
+  while (l && ((const char *)address < l->data || (const char *)address >= l->data + l->bytes))
+    l = l->next;
+  return l;
+}
+
 // -------------------------------------------------------------------------------------------------------
 // typed arrays in
 
@@ -41,6 +75,22 @@ static bool typed_span(napi_env env, napi_value value, span *to) {
   if ((size_t)type >= sizeof sizes) return lt_throw_type(env, "a typed array of an unknown kind");
   to->bytes = length * sizes[type];
   return true;
+}
+
+static void tensor_unused(void *held) { tensor_free(held); }
+
+// A tensor over memory that data() has given out: it has the storage itself, since an ArrayBuffer
+// that it kept would keep the ArrayBuffer's own loan.
+static napi_value share_loan(napi_env env, const loan *l, const span *s, tensor_dtype dtype,
+                             const int64_t *size, int64_t dim) {
+  tensor_t *held, *t;
+  tensor_status status = tensor_new_handle(l->held, &held);
+  if (status) return lt_throw_last(env, status, "asTensor");
+  status = tensor_from_blob(s->data, (int64_t)s->bytes, dtype, size, dim, NULL, 0,
+                            (void *)tensor_unused, held, false, &t);
+  if (!status) return lt_wrap(env, LT_TENSOR, t, NULL);
+  tensor_free(held);
+  return lt_throw_last(env, status, "asTensor");
 }
 
 // A tensor over the memory of an ArrayBuffer, which stays as long as the tensor does.
@@ -105,6 +155,8 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
              needed, name, s.bytes);
     return lt_throw_status(env, TENSOR_ERROR_VALUE, message);
   }
+  const loan *l = share && s.bytes ? find_loan(lt_get_env(env), s.data) : NULL;
+  if (l) return share_loan(env, l, &s, dtype, size, dim);
   if (share && s.bytes) return share_memory(env, &s, dtype, size, dim);
   tensor_t *t;
   tensor_status status = tensor_from_data(s.data, size, dim, dtype, &t);
@@ -114,20 +166,6 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
 
 // ------------------------------------------------------------------------------------------------------
 // typed arrays out
-
-// What an ArrayBuffer that data() gave keeps: the storage, and its memory's place in the accounts.
-typedef struct loan {
-  tensor_t *held;
-  lt_memory *memory;
-} loan;
-
-static void buffer_collected(napi_env env, void *data, void *hint) {
-  (void)data;
-  loan *l = hint;
-  tensor_free(l->held);
-  if (l->memory) lt_leave_memory(env, lt_get_env(env), l->memory);
-  free(l);
-}
 
 // The ArrayBuffer that a box has given out before and that still shows its elements, NULL without.
 static napi_value lent_before(napi_env env, const lt_box *box, const void *data, size_t bytes) {
@@ -159,7 +197,7 @@ static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buff
     return true;
   }
   lt_track(env, lt_get_env(env), box);
-  *l = (loan){held, box->memory};
+  *l = (loan){.held = held, .memory = box->memory, .data = data, .bytes = bytes};
   napi_status made =
       napi_create_external_arraybuffer(env, data, bytes, buffer_collected, l, array_buffer);
   if (made != napi_ok) {
@@ -169,6 +207,10 @@ static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buff
     return made == napi_no_external_buffers_allowed || lt_ok(env, made);
   }
   if (l->memory) l->memory->users++;
+  lt_env *e = lt_get_env(env);
+  l->next = e->loans;
+  if (l->next) l->next->previous = l;
+  e->loans = l;
   if (box->lent) napi_delete_reference(env, box->lent);
   box->lent = NULL, box->lent_data = data, box->lent_bytes = bytes;
   return lt_ok(env, napi_create_reference(env, *array_buffer, 0, &box->lent));

@@ -1,7 +1,7 @@
 'use strict';
 
-// Calls every function and method with arguments that no program should pass, at once and asynchronously, while others dispose,
-// resize and write the same memory. A crash, a hang, an internal error or a leak fails the run.
+// Calls every function and method with arguments that no program should pass, and with those of recorded calls, of which some are changed, at
+// once and asynchronously, while others dispose, resize and write the same memory. A crash, a hang, an internal error or a leak fails the run.
 //
 //   node --expose-gc test/hostile.js --count 1000000 --seed 1
 const fs = require('node:fs');
@@ -10,6 +10,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { setImmediate: turn } = require('node:timers/promises');
 const lt = require('..');
+const { recordedCalls, valueOf } = require('./recorded.js');
 
 const usage = `usage: node --expose-gc test/hostile.js [--count N] [--seed N] [--trace FILE]
   --count N     how many calls to make, 10000 unless given
@@ -45,6 +46,8 @@ class Run {
     this.flying = new Set();
     this.wrong = [];
     this.answers = this.errors = 0;
+    this.answered = new Set(); // the functions of recorded calls that did not fail
+    this.recorded = recordedCalls().filter(({ node }) => !left.has(node) && (node in lt.Tensor.prototype || node.split('.').reduce((found, name) => found?.[name], lt)));
     this.calls = this.collect();
     process.on('unhandledRejection', (error) => this.judge('a rejection that nobody awaits', error));
   }
@@ -97,7 +100,7 @@ class Run {
       case 11:
         return this.pick([() => lt.eye(3).toSparseCsr(), () => lt.eye(4).toSparseBsc([2, 2])])();
       case 12:
-        return this.pick([() => lt.quantizePerTensor(lt.ones(shape), 0.1, 2, 'quint8'), () => lt.quantizePerChannel(lt.ones([2, 3]), lt.tensor([0.5, 0.25]), lt.tensor([0, 1]), 0, 'qint8')])();
+        return this.pick([() => lt.quantizePerTensor(lt.ones(shape), 0.1, 2, 'quint8'), () => lt.quantizePerChannel(lt.ones([2, 3]), lt.tensor([0.5, 0.25]), [0, 1], 0, 'qint8')])();
       case 13:
         return lt.zeros(shape, { names: shape.map((_, i) => this.pick([null, `d${i}`])) });
       case 14:
@@ -258,14 +261,78 @@ class Run {
   }
 
   call() {
+    if (this.random() < 0.5) this.callRecorded();
+    else this.callAny();
+  }
+
+  // A tensor of a recorded call in another form, which most operators take.
+  changed(t) {
+    switch (this.below(12)) {
+      case 0:
+        return t.to(this.pick(dtypes));
+      case 1:
+        return t.to('meta');
+      case 2:
+        return t.ndim > 0 ? t.flip(0) : t.unsqueeze(0);
+      case 3:
+        return t.ndim > 1 ? t.transpose(0, -1) : t.expand(2, ...t.shape);
+      case 4:
+        return t.narrow(0, 0, Math.min(1, t.shape[0]));
+      case 5:
+        return this.leaf(t.requiresGrad_().mul(1));
+      case 6:
+        return lt.asTensor(t.data());
+      case 7:
+        return t.toSparse();
+      case 8:
+        return t.toArray();
+      default:
+        return t;
+    }
+  }
+
+  // The arguments of a recorded call, of which one may be another value.
+  recordedArguments({ types, args }) {
+    const given = args.map((value, i) => valueOf(types[i], value));
+    const at = this.below(given.length || 1);
+    const fate = this.random();
+    if (fate < 0.15 && given.length) given[at] = this.value();
+    else if (fate < 0.5 && lt.isTensor(given[at])) given[at] = this.changed(given[at]);
+    return given;
+  }
+
+  // A recorded call in any form: with arguments in their places or by name, a method, in place, with out, off the event loop.
+  callRecorded() {
+    const call = this.pick(this.recorded);
+    const name = `${call.node}${this.pick(['', '', '', '_'])}${this.random() < 0.2 ? 'Async' : ''}`;
+    this.attempt(name, () => {
+      const given = this.recordedArguments(call);
+      const isMethod = lt.isTensor(given[0]) && name in lt.Tensor.prototype && this.random() < 0.5;
+      const fn = isMethod ? given[0][name] : name.split('.').reduce((found, part) => found?.[part], lt);
+      if (typeof fn !== 'function') return undefined;
+      const self = isMethod ? given.shift() : undefined;
+      const names = call.names.slice(isMethod ? 1 : 0);
+      const placed = this.pick([given.length, this.below(given.length + 1), 0]);
+      const options = Object.fromEntries(names.slice(placed).map((each, i) => [each, given[placed + i]]));
+      if (this.random() < 0.1) options.out = this.pick([this.object(), lt.zeros([0]), given[0]]);
+      return Reflect.apply(fn, self, Object.keys(options).length ? [...given.slice(0, placed), options] : given);
+    }, () => this.answered.add(call.node));
+  }
+
+  callAny() {
     const { name, fn, of } = this.pick(this.calls);
     const self = of && this.random() < 0.95 ? this.object() : this.random() < 0.02 ? this.value() : undefined;
     const given = this.list(this.random() < 0.05 ? 30 : 4, () => this.value());
     if (!of && this.random() < 0.7) given.unshift(this.object());
+    this.attempt(name, () => Reflect.apply(fn, self, given));
+  }
+
+  attempt(name, make, note = () => {}) {
     if (this.trace) fs.writeSync(this.trace, `${name}\n`);
     try {
-      const result = Reflect.apply(fn, self, given);
+      const result = make();
       this.answers++;
+      note();
       if (typeof result?.then === 'function') {
         const promise = result.then((value) => this.keep(value), (error) => this.judge(name, error)).finally(() => this.flying.delete(promise));
         this.flying.add(promise);
@@ -325,7 +392,7 @@ class Run {
     lt.setDefaultDtype('float32');
     process.chdir(this.home);
     fs.rmSync(this.folder, { recursive: true });
-    return { calls: count, answers: this.answers, errors: this.errors, wrong: this.wrong, leaked: globalThis.gc ? await this.settle(handles) : 'unknown' };
+    return { calls: count, answers: this.answers, errors: this.errors, wrong: this.wrong, functions: this.answered.size, leaked: globalThis.gc ? await this.settle(handles) : 'unknown' };
   }
 }
 
@@ -339,4 +406,7 @@ async function main() {
   if (report.wrong.length > 0 || report.leaked > 0) process.exitCode = 1;
 }
 
-main();
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -135,6 +135,23 @@ test('data() shares contiguous memory and copies the rest', () => {
   assert.throws(() => lt.zeros([2], { device: 'meta' }).data(), { code: 'TENSOR_ERROR_RUNTIME' });
 });
 
+test('tensors over memory that data() has given out share it, and are freed', async () => {
+  const handles = await settle(0);
+  (() => {
+    for (let i = 0; i < 100; i++) {
+      const t = lt.ones(2, 3);
+      const data = t.data();
+      const whole = lt.asTensor(data);
+      const part = lt.asTensor(data.subarray(1, 3));
+      t.dispose();
+      part.add_(1);
+      structuredClone(data.buffer, { transfer: [data.buffer] });
+      assert.deepEqual([whole.toArray(), part.toArray()], [[1, 2, 2, 1, 1, 1], [2, 2]]);
+    }
+  })();
+  assert.equal(await settle(handles), handles);
+});
+
 test('data({ copy: true }) is memory of its own', () => {
   const t = lt.tensor([1.5, 2]);
   const copy = t.data({ copy: true });
