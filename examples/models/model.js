@@ -5,8 +5,7 @@ const lt = require('../../bindings/node');
 
 // The tensors of a safetensors file by their names.
 function load(folder, name) {
-  const { names, tensors } = lt.safetensorsLoadFile(path.join(folder, `${name}.safetensors`));
-  return Object.fromEntries(names.map((each, i) => [each, tensors[i]]));
+  return lt.safetensorsLoadFile(path.join(folder, `${name}.safetensors`));
 }
 
 // The folder that a program is told; without one it says how it is used.
