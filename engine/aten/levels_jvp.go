@@ -50,38 +50,81 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 	return pair, err
 }
 
-// Laid is a tangent that lies in memory as its primal does where that is dense, and in the order of its dimensions otherwise, so that what
-// views the one views the other: an alias where it does already, and a copy otherwise.
+// Laid returns a tangent with a memory layout that takes the same views as that of its primal: an alias of tangent where it has the strides of
+// the primal, or is dense with its dimensions in the same order, and a dense copy in that order otherwise.
+//
+// In vmap levels around that map over the primal each batch element gets a tangent of its own: what is written to the primal may differ.
 func Laid(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
-	sizes, strides := primal.Sizes(), primal.Strides()
-	order := make([]int64, len(sizes))
-	alike := true
-	for d := range order {
-		order[d] = int64(d)
-		alike = alike && (sizes[d] < 2 || strides[d] == tangent.Strides()[d])
-	}
-	if alike || primal.Numel() == 0 {
-		return tangent.Alias(), nil
-	}
-	if !shape.IsDense(sizes, strides) {
-		return c.Clone(tangent, shape.Contiguous)
-	}
-	slices.SortStableFunc(order, func(a, b int64) int { return cmp.Compare(strides[b], strides[a]) })
-	back := make([]int64, len(order))
-	for at, d := range order {
-		back[d] = int64(at)
-	}
-	turned, err := c.Permute(tangent, order)
+	each, err := Spread(c, tangent, primal.SpreadOver)
 	if err != nil {
 		return nil, err
 	}
-	defer turned.Release()
-	copied, err := c.Clone(turned, shape.Contiguous)
+	defer each.Release()
+	if !sameLevels(each, tangent) {
+		if each, err = c.Clone(each, shape.Preserve); err != nil {
+			return nil, err
+		}
+		defer each.Release()
+	}
+	return ordered(c, each, primal)
+}
+
+// sameLevels reports whether two tensors are wrapped at as many levels.
+func sameLevels(a, b *tensor.Tensor) bool {
+	v, w := a.Wrapped(), b.Wrapped()
+	if v == nil || w == nil {
+		return v == w
+	}
+	return v.Level == w.Level && sameLevels(v.Value, w.Value)
+}
+
+// ordered is Laid for a tangent that is mapped over where its primal is.
+func ordered(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
+	sizes := primal.Sizes()
+	if primal.Numel() == 0 || sameStrides(sizes, tangent.Strides(), primal.Strides()) {
+		return tangent.Alias(), nil
+	}
+	order := strideOrder(primal)
+	if sameStrides(sizes, tangent.Strides(), shape.PermutedStrides(sizes, order)) {
+		return tangent.Alias(), nil
+	}
+	forth, back := make([]int64, len(order)), make([]int64, len(order))
+	for at, d := range order {
+		forth[at], back[d] = int64(d), int64(at)
+	}
+	transposed, err := c.Permute(tangent, forth)
+	if err != nil {
+		return nil, err
+	}
+	defer transposed.Release()
+	copied, err := c.Clone(transposed, shape.Contiguous)
 	if err != nil {
 		return nil, err
 	}
 	defer copied.Release()
 	return c.Permute(copied, back)
+}
+
+// strideOrder returns the dimensions of t from the largest stride to the smallest, or in their own order where a stride is 0.
+func strideOrder(t *tensor.Tensor) []int {
+	order := make([]int, t.Dim())
+	for d := range order {
+		order[d] = d
+	}
+	if !slices.Contains(t.Strides(), 0) {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Strides()[b], t.Strides()[a]) })
+	}
+	return order
+}
+
+// sameStrides reports whether two lists of strides address the same elements: those of dimensions of one element count for nothing.
+func sameStrides(sizes, a, b []int64) bool {
+	for d, n := range sizes {
+		if n > 1 && a[d] != b[d] {
+			return false
+		}
+	}
+	return true
 }
 
 // JvpPrimal is the operator jvp_primal.

@@ -77,9 +77,14 @@ func (c Ctx) VmapRandomness(level int64) (string, error) {
 
 // VmapSpread is the operator vmap_spread.
 func (c Ctx) VmapSpread(self *tensor.Tensor) (*tensor.Tensor, error) {
-	t := self.Alias()
+	return Spread(c, self, func(*tensor.Level) bool { return true })
+}
+
+// Spread returns a view of t with an element for each batch element of the vmap levels that the thread is in and where chooses.
+func Spread(c Ctx, t *tensor.Tensor, where func(l *tensor.Level) bool) (*tensor.Tensor, error) {
+	t = t.Alias()
 	for l := c.Level(); l != nil; l = l.Outer {
-		if l.Forward || t.SpreadOver(l) {
+		if l.Forward || t.SpreadOver(l) || !where(l) {
 			continue
 		}
 		all, err := Take(c, t, l)

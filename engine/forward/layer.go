@@ -291,6 +291,14 @@ func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	return p.Keep(aten.Laid(p.c, tangent, primal))
 }
 
+// sharing refuses the tangent of a view that is no view of a tangent: a write to one of them would not be one to the other.
+func (p *pushed) sharing(tangent *tensor.Tensor) error {
+	if tangent == nil || p.shared(tangent) {
+		return nil
+	}
+	return status.NotImplementedf("%s: inside jvp: the tangent has another memory layout, which has no such view; clone() the tensor before", p.Name)
+}
+
 // shared tells whether a result shares the memory of an operand or its tangent.
 func (p *pushed) shared(made *tensor.Tensor) bool {
 	memory := made.Behind().Storage()

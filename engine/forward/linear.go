@@ -29,14 +29,16 @@ func (p *pushed) linear() {
 	case slices.ContainsFunc(p.Written(), func(t *tensor.Tensor) bool { return t != p.self }): // out, which could get other sizes
 		p.tangents(p.linearly)
 	default:
-		p.receive()
 		p.give(p.linearly())
 	}
 }
 
-// linearly makes the results and their tangents, in the place of both where the call is in place.
+// linearly makes the results and their tangents, in the place of both where the call is in place. What is refused is refused before anything
+// is written.
 func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
+	commit := p.receive()
 	made = p.primals()
+	commit()
 	if !slices.ContainsFunc(append(p.Written(), made...), func(t *tensor.Tensor) bool { return t != nil && differentiable(t) }) {
 		return made, nil
 	}
@@ -56,6 +58,8 @@ func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
 		case t == nil:
 		case !differentiable(t):
 			slopes[i] = nil
+		case p.shared(t):
+			p.Check(p.sharing(slopes[i]))
 		default:
 			slopes[i] = p.laid(slopes[i], t)
 		}
@@ -98,6 +102,9 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 	if len(p.Written()) > 0 {
 		p.Check(aten.Refused(p.Name, tensor.Transformed))
 	}
+	if !slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool { return p.tangent(t) != nil }) { // of out alone
+		rule = func() (made, slopes []*tensor.Tensor) { return p.primals(), nil }
+	}
 	made, slopes := func() (made, slopes []*tensor.Tensor) {
 		defer func() {
 			for i, t := range outs {
@@ -121,8 +128,9 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 			p.Check(status.NotImplementedf("%s: inside jvp: out has sizes %v and the result %v; give an out of those", p.Name, out.Sizes(), made[k].Sizes()))
 		}
 	}
-	p.receive()
+	commit := p.receive()
 	written := p.rewritten(outs, made)
+	commit()
 	for k, out := range outs {
 		switch into := p.tangent(out); {
 		case into == nil:

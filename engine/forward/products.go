@@ -40,9 +40,10 @@ func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded 
 	return r
 }
 
-// input is a tensor as a leaf, or as a view where the history goes on before it. In transforms around each example has its own.
+// input is a tensor as a leaf, or as a view where the history goes on before it. In vmap levels around that map over an operand each batch
+// element has its own.
 func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
-	each := p.Keep(p.c.Around(p.level).VmapSpread(t))
+	each := p.Keep(aten.Spread(p.c.Around(p.level), t, p.mapped))
 	r.spread = r.spread || len(around(each)) != len(around(t))
 	t = each
 	inferred, err := p.c.IsInference(t)

@@ -10,40 +10,60 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// receive gives what the call writes to a tangent, of zeros so far, where it has none, and all that see its memory one as well.
-func (p *pushed) receive() {
+// receive prepares the tensors that the call writes to for a tangent: the function that it returns gives them, and all that see their memory,
+// tangents of zeros where they have none. What cannot have one is refused before, and nothing has changed.
+func (p *pushed) receive() (commit func()) {
+	var commits []func()
 	for _, t := range p.Written() {
 		switch w := t.Wrapped(); {
 		case !differentiable(t):
 		case w != nil && w.Level == p.level:
-			p.spread(w)
-			w.Still.Move()
+			commits = append(commits, p.spread(w), w.Still.Move)
 		case t.Alone():
-			p.Check(t.BecomePair(p.Name, p.unwritten(t), p.level))
+			zeros := p.unwritten(t)
+			commits = append(commits, func() { p.Check(t.BecomePair(p.Name, zeros, p.level)) })
 		default:
-			p.receiveTogether(t)
+			commits = append(commits, p.receiveTogether(t))
+		}
+	}
+	return func() {
+		for _, commit := range commits {
+			commit()
 		}
 	}
 }
 
-// spread gives each example of the transforms around a tangent of its own to write to, where what is written may be another one for each.
-func (p *pushed) spread(w *tensor.Wrapped) {
-	c := p.c.Around(p.level)
-	for l := c.Level(); l != nil; l = l.Outer {
-		if l.Forward || w.Tangent.SpreadOver(l) || !w.Tangent.Alone() || !slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool { return t.MappedBy(int64(l.Number)) }) {
-			continue
-		}
-		each := p.Keep(c.VmapSpread(w.Tangent))
-		made, err := p.c.Clone(each, shape.Preserve)
-		p.Check(err)
+// spread gives each batch element of the vmap levels around a tangent of its own to write to, where tangents alone are mapped over. Nobody
+// else may see the memory of the tangent.
+func (p *pushed) spread(w *tensor.Wrapped) (commit func()) {
+	each := p.Keep(aten.Spread(p.c.Around(p.level), w.Tangent, p.writesEach))
+	switch {
+	case len(around(each)) == len(around(w.Tangent)):
+		return func() {}
+	case !w.Tangent.Alone():
+		p.Check(status.NotImplementedf("%s: inside jvp: the tangent of what is written to is the same for all batch elements, and views see its memory; give jvp a tangent that vmap maps over", p.Name))
+	}
+	made, err := p.c.Clone(each, shape.Preserve)
+	p.Check(err)
+	return func() {
 		w.Tangent.Release()
 		w.Tangent = made
-		return
 	}
 }
 
-// receiveTogether gives all tensors that the program holds over the memory of t tangents that lie in one memory, as they do.
-func (p *pushed) receiveTogether(t *tensor.Tensor) {
+// writesEach reports whether what is written differs between the batch elements of a vmap level, not its tangents at levels in between alone.
+func (p *pushed) writesEach(l *tensor.Level) bool {
+	over := func(t *tensor.Tensor) bool { return t != nil && slices.Contains(around(t), l) }
+	return slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool { return over(p.primal(t)) || over(p.tangent(t)) })
+}
+
+// mapped reports whether a vmap level maps over an operand or its tangent.
+func (p *pushed) mapped(l *tensor.Level) bool {
+	return slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool { return t.MappedBy(int64(l.Number)) })
+}
+
+// receiveTogether is receive for all tensors that the program holds over the memory of t: their tangents share memory as they do.
+func (p *pushed) receiveTogether(t *tensor.Tensor) (commit func()) {
 	memory := t.Behind().Storage()
 	together := []*tensor.Tensor{t}
 	for _, held := range tensor.Holding(memory) {
@@ -64,8 +84,14 @@ func (p *pushed) receiveTogether(t *tensor.Tensor) {
 	if t.Wrapped() == nil {
 		zeros = p.unwritten(zeros)
 	}
-	for _, part := range together {
-		p.Check(part.BecomePair(p.Name, p.lying(part, zeros), p.level))
+	tangents := make([]*tensor.Tensor, len(together))
+	for i, part := range together {
+		tangents[i] = p.lying(part, zeros)
+	}
+	return func() {
+		for i, part := range together {
+			p.Check(part.BecomePair(p.Name, tangents[i], p.level))
+		}
 	}
 }
 
