@@ -7059,7 +7059,7 @@ func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Rrelu is the operator rrelu.
 func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("rrelu", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7143,7 +7143,7 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 
 // NnGumbelSoftmax is the operator nn.gumbel_softmax.
 func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).NnGumbelSoftmax; does != nil {
 			return does(c, self, tau, hard, x4, dim, g)
 		}
@@ -7391,7 +7391,7 @@ func (c Ctx) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, pa
 
 // Dropout is the operator dropout.
 func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("dropout", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7411,7 +7411,7 @@ func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.
 
 // FeatureDropout is the operator feature_dropout.
 func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("feature_dropout", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7431,7 +7431,7 @@ func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *
 
 // NnDropout1d is the operator nn.dropout1d.
 func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("nn.dropout1d", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7451,7 +7451,7 @@ func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *
 
 // NnDropout2d is the operator nn.dropout2d.
 func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("nn.dropout2d", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7471,7 +7471,7 @@ func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *
 
 // NnDropout3d is the operator nn.dropout3d.
 func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("nn.dropout3d", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7491,7 +7491,7 @@ func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *
 
 // AlphaDropout is the operator alpha_dropout.
 func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("alpha_dropout", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7511,7 +7511,7 @@ func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *ra
 
 // FeatureAlphaDropout is the operator feature_alpha_dropout.
 func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("feature_alpha_dropout", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -8679,7 +8679,7 @@ func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, paddin
 
 // NnFractionalMaxPool2d is the operator nn.fractional_max_pool2d.
 func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+	if key := c.ahead(keys(self) | keys(samples) | c.drawing()); key != 0 {
 		if err := unmixed("nn.fractional_max_pool2d", key, keys(self)|keys(samples)); err != nil {
 			return nil, err
 		}
@@ -8692,7 +8692,7 @@ func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, r
 
 // NnFractionalMaxPool2dWithIndices is the operator nn.fractional_max_pool2d_with_indices.
 func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+	if key := c.ahead(keys(self) | keys(samples) | c.drawing()); key != 0 {
 		if err := unmixed("nn.fractional_max_pool2d_with_indices", key, keys(self)|keys(samples)); err != nil {
 			return nil, nil, err
 		}
@@ -8705,7 +8705,7 @@ func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes
 
 // NnFractionalMaxPool3d is the operator nn.fractional_max_pool3d.
 func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+	if key := c.ahead(keys(self) | keys(samples) | c.drawing()); key != 0 {
 		if err := unmixed("nn.fractional_max_pool3d", key, keys(self)|keys(samples)); err != nil {
 			return nil, err
 		}
@@ -8718,7 +8718,7 @@ func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, r
 
 // NnFractionalMaxPool3dWithIndices is the operator nn.fractional_max_pool3d_with_indices.
 func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+	if key := c.ahead(keys(self) | keys(samples) | c.drawing()); key != 0 {
 		if err := unmixed("nn.fractional_max_pool3d_with_indices", key, keys(self)|keys(samples)); err != nil {
 			return nil, nil, err
 		}
@@ -9949,7 +9949,7 @@ func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generato
 
 // NormalTensors is the operator normal.
 func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(mean) | keys(std)); key != 0 {
+	if key := c.ahead(keys(out) | keys(mean) | keys(std) | c.drawing()); key != 0 {
 		if err := outOnly("normal", key, keys(mean)|keys(std)); err != nil {
 			return nil, err
 		}

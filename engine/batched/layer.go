@@ -73,8 +73,8 @@ func (b *batch) sparse() bool {
 // steps has the steps of a composition do for all examples what they do for one. Where they cannot, since they look at elements or write to
 // what is the same for all, the composition is made for each.
 func (b *batch) steps() {
-	if b.Outs == 1 && len(b.Written()) > 0 && len(b.Results) == 1 {
-		b.beside()
+	if b.inPlace() {
+		b.beside(b.steps)
 		return
 	}
 	err := b.Steps(b.c)
@@ -114,11 +114,14 @@ func (b *batch) written() []*tensor.Tensor {
 	return b.Written()
 }
 
-// beside has a composition in place make its result beside, which is copied then: its last step may write where no elements are.
-func (b *batch) beside() {
+// inPlace reports whether the call writes to the only result that it has.
+func (b *batch) inPlace() bool { return b.Outs == 1 && len(b.Written()) > 0 && len(b.Results) == 1 }
+
+// beside has the steps of a composition in place make its result beside, which is copied then: the last step may write where no elements are.
+func (b *batch) beside(steps func()) {
 	out := b.Args[0].(**tensor.Tensor)
 	*out = nil
-	b.steps()
+	steps()
 	*out = b.self
 	made := b.Keep(*b.Results[0].(**tensor.Tensor), nil)
 	to := iter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(), Sharing: iter.InPlace}
@@ -160,8 +163,8 @@ func (b *batch) refused() error {
 		switch {
 		case !b.maps(t) && b.Is(aten.Random) && len(b.Operands()) == 1:
 			if b.level.Randomness == "different" {
-				return status.Runtimef("%s: inside vmap with randomness='different': the tensor, of sizes %v, is the same for all examples, and can have no other numbers for each; "+
-					"make it of a tensor that is mapped over, as by zeros_like", b.Name, t.Sizes())
+				return status.Runtimef("%s: inside vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. The tensor, of sizes %v, is the same for "+
+					"all batch elements; make it of a tensor that is mapped over, as by zeros_like, or call an operator that makes a tensor, as rand_like", b.Name, t.Sizes())
 			}
 		case !b.maps(t):
 			return status.Runtimef("inside vmap inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that vmap maps over, and self, of sizes %v, is the "+

@@ -5,7 +5,6 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -79,7 +78,10 @@ func (b *batch) enough(first []*tensor.Tensor) bool {
 
 // none is what the call gives where there are no examples: results of the sizes that it has for tensors without elements.
 func (b *batch) none(c aten.Ctx) {
-	meta := device.Device{Type: device.Meta, Index: -1}
+	meta, on := device.Device{Type: device.Meta, Index: -1}, aten.Given(b.Call, "device", device.Device{})
+	if operands := b.Operands(); len(operands) > 0 {
+		on = operands[0].Device()
+	}
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		return b.Keep(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta))
 	})
@@ -90,7 +92,7 @@ func (b *batch) none(c aten.Ctx) {
 	}
 	one := func(t *tensor.Tensor) *tensor.Tensor {
 		b.Keep(t, nil)
-		all := b.Keep(tensor.Empty(b.Name, append([]int64{0}, t.Sizes()...), t.DType(), b.Operands()[0].Device()))
+		all := b.Keep(tensor.Empty(b.Name, append([]int64{0}, t.Sizes()...), t.DType(), on))
 		w, err := tensor.Wrap(b.Name, all, b.level)
 		b.Check(err)
 		return w
@@ -138,45 +140,4 @@ func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
 	t, err := tensor.Wrap(b.Name, list[0], b.level)
 	b.Check(err)
 	return t
-}
-
-// draw is what becomes of random operators.
-func (b *batch) draw() {
-	if b.Composed() && !b.Is(aten.Derived) && b.level.Randomness != "different" {
-		b.steps() // of which some may draw
-		return
-	}
-	outside := b.c.Around(b.level)
-	mapped := false
-	for _, t := range b.Tensors() {
-		mapped = mapped || b.maps(t)
-	}
-	switch b.level.Randomness {
-	case "error":
-		b.Check(status.Runtimef("%s: inside vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap", b.Name))
-	case "different":
-		b.loop(outside)
-	case "same":
-		switch {
-		case !mapped:
-			b.Check(b.Run(outside))
-		case len(b.Operands()) == 1 && len(b.Written()) == 0 && b.Place("dtype") >= 0: // like self, whose elements it does not read
-			back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
-			err := b.Run(outside)
-			back()
-			b.Check(err)
-		case len(b.Written()) == 1 && len(b.Operands()) == 1:
-			row := b.Keep(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
-			back := b.Put(func(int, *tensor.Tensor) *tensor.Tensor { return row })
-			err := b.Run(outside)
-			back()
-			b.Check(err)
-			b.Check(b.c.Copy(b.self, row, false))
-			if len(b.Results) > 0 {
-				b.set(b.self, nil)
-			}
-		default:
-			b.Check(status.NotImplementedf("%s: inside vmap with randomness='same': numbers are drawn once, of what is the same for all examples; use 'different'", b.Name))
-		}
-	}
 }

@@ -42,9 +42,12 @@ func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bo
 	if p == 1 {
 		return s.result(out, s.Mul(self, s.Zeros(self, d.ToReal())))
 	}
+	transformed := c.Level() != nil
 	like, format := self, shape.Preserve
-	if k.channels {
+	if k.channels || transformed { // inside vmap PyTorch draws in the order of the batch elements, wherever they are in memory
 		format = shape.Contiguous
+	}
+	if k.channels {
 		for dim := 2; dim < self.Dim(); dim++ {
 			like = s.Narrow(like, int64(dim), 0, 1)
 		}
@@ -52,7 +55,11 @@ func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bo
 	noise := s.Step(func() (*tensor.Tensor, error) {
 		return c.EmptyLike(like, d.ToReal(), tensor.NoLayout, self.Device(), format)
 	})
-	s.Do(func() error { return c.FillBernoulli(noise, 1-p, g) })
+	if transformed { // out of place, so that each batch element of vmap has its own
+		noise = s.Step(func() (*tensor.Tensor, error) { return c.BernoulliP(noise, 1-p, g) })
+	} else {
+		s.Do(func() error { return c.FillBernoulli(noise, 1-p, g) })
+	}
 	if !k.alpha {
 		return s.result(out, s.Mul(self, s.Div(noise, s.Float(1-p))))
 	}

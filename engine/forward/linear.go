@@ -36,7 +36,11 @@ func (p *pushed) linear() {
 // linearly makes the results and their tangents, in the place of both where the call is in place. What is refused is refused before anything
 // is written.
 func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
-	commit := p.receive()
+	var from []*tensor.Tensor
+	for _, t := range p.Operands() {
+		from = append(from, p.primal(t), p.tangent(t))
+	}
+	commit := p.receive(from)
 	made = p.primals()
 	commit()
 	if !slices.ContainsFunc(append(p.Written(), made...), func(t *tensor.Tensor) bool { return t != nil && differentiable(t) }) {
@@ -128,7 +132,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 			p.Check(status.NotImplementedf("%s: inside jvp: out has sizes %v and the result %v; give an out of those", p.Name, out.Sizes(), made[k].Sizes()))
 		}
 	}
-	commit := p.receive()
+	commit := p.receive(slopes)
 	written := p.rewritten(outs, made)
 	commit()
 	for k, out := range outs {

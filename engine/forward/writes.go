@@ -11,14 +11,15 @@ import (
 )
 
 // receive prepares the tensors that the call writes to for a tangent: the function that it returns gives them, and all that see their memory,
-// tangents of zeros where they have none. What cannot have one is refused before, and nothing has changed.
-func (p *pushed) receive() (commit func()) {
+// tangents of zeros where they have none. What cannot have one is refused before, and nothing has changed. What is written to tangents is made
+// of from.
+func (p *pushed) receive(from []*tensor.Tensor) (commit func()) {
 	var commits []func()
 	for _, t := range p.Written() {
 		switch w := t.Wrapped(); {
 		case !differentiable(t):
 		case w != nil && w.Level == p.level:
-			commits = append(commits, p.spread(w), w.Still.Move)
+			commits = append(commits, p.spread(w, from), w.Still.Move)
 		case t.Alone():
 			zeros := p.unwritten(t)
 			commits = append(commits, func() { p.Check(t.BecomePair(p.Name, zeros, p.level)) })
@@ -35,12 +36,15 @@ func (p *pushed) receive() (commit func()) {
 
 // spread gives each batch element of the vmap levels around a tangent of its own to write to, where tangents alone are mapped over. Nobody
 // else may see the memory of the tangent.
-func (p *pushed) spread(w *tensor.Wrapped) (commit func()) {
-	each := p.Keep(aten.Spread(p.c.Around(p.level), w.Tangent, p.writesEach))
+func (p *pushed) spread(w *tensor.Wrapped, from []*tensor.Tensor) (commit func()) {
+	alone := w.Tangent.Alone()
+	each := p.Keep(aten.Spread(p.c.Around(p.level), w.Tangent, func(l *tensor.Level) bool {
+		return slices.ContainsFunc(from, func(t *tensor.Tensor) bool { return t != nil && slices.Contains(around(t), l) })
+	}))
 	switch {
 	case len(around(each)) == len(around(w.Tangent)):
 		return func() {}
-	case !w.Tangent.Alone():
+	case !alone:
 		p.Check(status.NotImplementedf("%s: inside jvp: the tangent of what is written to is the same for all batch elements, and views see its memory; give jvp a tangent that vmap maps over", p.Name))
 	}
 	made, err := p.c.Clone(each, shape.Preserve)
@@ -49,12 +53,6 @@ func (p *pushed) spread(w *tensor.Wrapped) (commit func()) {
 		w.Tangent.Release()
 		w.Tangent = made
 	}
-}
-
-// writesEach reports whether what is written differs between the batch elements of a vmap level, not its tangents at levels in between alone.
-func (p *pushed) writesEach(l *tensor.Level) bool {
-	over := func(t *tensor.Tensor) bool { return t != nil && slices.Contains(around(t), l) }
-	return slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool { return over(p.primal(t)) || over(p.tangent(t)) })
 }
 
 // mapped reports whether a vmap level maps over an operand or its tangent.

@@ -279,7 +279,7 @@ REFUSED = [
     (
         lambda: vmap(lambda x: torch.zeros(4).uniform_(), randomness="different")(X),
         RuntimeError,
-        "is the same for all examples, and can have no other numbers",
+        "Cannot ask for different inplace randomness on an unbatched tensor",
     ),
     (
         lambda: vmap(lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.qint8))(X),

@@ -84,7 +84,7 @@ func facade(out *output, ops []*schema.Operator) error {
 			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
 		f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata") || f.table == "recorded", o.Constant()
-		f.draws = o.Tagged("random") && f.table == "" && f.keys() != ""
+		f.draws = o.Tagged("random") && (f.table == "" || f.table == tables[compositeDir]) && f.keys() != ""
 		f.keeps, f.filed = o.Tagged("keeps"), o.Category == "file"
 		outs := len(f.params) - len(o.Args)
 		for i, p := range f.params {
