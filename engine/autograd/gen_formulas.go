@@ -4670,7 +4670,6 @@ func recordNnPreluEach(c aten.Ctx, self, weight *tensor.Tensor) (result *tensor.
 	}
 	self_ := r.save("self", self, r.wants(0) || r.wants(1))
 	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1))
-	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4682,7 +4681,7 @@ func recordNnPreluEach(c aten.Ctx, self, weight *tensor.Tensor) (result *tensor.
 			case 0:
 				return s.release(1, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
 			}
-			return s.release(2, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.consume(s.Keep(s.c.Expand(s.saved(weight_), selfSizes, false)))))
+			return s.release(1, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.saved(weight_)))
 		}
 		r.node.cut = always
 	}

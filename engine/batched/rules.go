@@ -32,6 +32,7 @@ var rules = map[string]func(b *batch) bool{
 	"linalg.lstsq": looped, "linspace": looped, "logspace": looped, // they look at elements, and have as many results in any case
 	"embedding": (*batch).rows, "nn.bag": (*batch).rows,
 	"any": (*batch).ofNone, "all": (*batch).ofNone,
+	"ctc_loss": stepped, "nn.ctc_loss": stepped, // whose steps look at lengths
 	"pixel_shuffle": stepped, "pixel_unshuffle": stepped, "channel_shuffle": stepped, "block_diag": stepped, "outer": stepped, "cross": stepped, "linalg.cross": stepped, "cholesky_solve": stepped,
 	"nn.pick": stepped, "nn.binary_cross_entropy_each": stepped, "nn.linear_losses": stepped,
 	"is_contiguous": (*batch).itself, "to_string": (*batch).text,

@@ -294,7 +294,7 @@ static bool needs_conversion(const arguments *a, char kind, PyObject *o) {
   if (strchr("EHNKCYMGWQX", kind)) return true;
   if (read_tensor(s, o, &handle)) {
     if (strchr("ILV", kind)) return a->loose && (!is_own(s, type) || !library.dim(handle));
-    return !is_own(s, type) || ((kind == 'S' || kind == 'F') && !library.dim(handle));
+    return !is_own(s, type) || (a->loose && strchr("SF", kind) && !library.dim(handle));
   }
   if (type == &PyTuple_Type || type == &PyList_Type || type == s->size_type)
     return strchr("ALRVZ", kind);
