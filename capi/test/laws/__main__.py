@@ -38,6 +38,7 @@ LAWS = (
     "quantized",
     "positions",
     "dispatch",
+    "transforms",
     "devices",
 )
 SHOWN = 3  # failures printed of one function and law

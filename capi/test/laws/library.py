@@ -7,7 +7,18 @@ and reads everything that a caller could see: status, message, results, and what
 import ctypes
 import json
 import os
-from ctypes import POINTER, Structure, Union, byref, c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    Union,
+    byref,
+    c_bool,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_void_p,
+)
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,22 +27,73 @@ import numpy as np
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent.parent
 OPERATORS = json.loads((HERE.parent / "gen_operators.json").read_text())
-FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}
+FORMS = {
+    form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]
+}
 QUANTIZED = ("quint8", "qint8", "qint32", "quint4x2", "quint2x4")
 NAMES = (  # by number
-    *("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"),
-    *("complex64", "complex128", "complex32", "bcomplex32", *QUANTIZED, "uint16", "uint32", "uint64"),
+    *(
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+    ),
+    *(
+        "complex64",
+        "complex128",
+        "complex32",
+        "bcomplex32",
+        *QUANTIZED,
+        "uint16",
+        "uint32",
+        "uint64",
+    ),
 )
-SIZES = dict(zip((n for n in NAMES if n not in QUANTIZED), (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4, 2, 4, 8), strict=True))
-DTYPES = tuple(n for n in SIZES if n != "bcomplex32")  # which is a result of few operators, and no operand here
+SIZES = dict(
+    zip(
+        (n for n in NAMES if n not in QUANTIZED),
+        (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4, 2, 4, 8),
+        strict=True,
+    )
+)
+DTYPES = tuple(
+    n for n in SIZES if n != "bcomplex32"
+)  # which is a result of few operators, and no operand here
 KINDS = ("none", "bool", "int", "float", "complex", "uint")
-LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+LAYOUTS = (
+    "strided",
+    "sparse_coo",
+    "sparse_csr",
+    "sparse_csc",
+    "sparse_bsr",
+    "sparse_bsc",
+)
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
-OK, RUNTIME, VALUE, TYPE, INDEX, NOT_IMPLEMENTED, MEMORY, HANDLE, FORKED, INTERNAL, IO = range(11)
+(
+    OK,
+    RUNTIME,
+    VALUE,
+    TYPE,
+    INDEX,
+    NOT_IMPLEMENTED,
+    MEMORY,
+    HANDLE,
+    FORKED,
+    INTERNAL,
+    IO,
+) = range(11)
 ABSENT = -(2**63)
 # Where an index stands twice, which of the elements stays is anybody's guess on a device.
 ANY_ORDER = ("index_copy", "index_put", "put", "scatter", "masked_scatter")
-LARGEST = 1 << 27  # elements of a result that are looked at; expanded views have more than memory holds
+LARGEST = (
+    1 << 27
+)  # elements of a result that are looked at; expanded views have more than memory holds
 
 
 class Parts(Structure):
@@ -51,29 +113,69 @@ class Device(Structure):
 
 
 class IndexItem(Structure):
-    _fields_ = [("kind", c_int32), ("tensor", c_void_p), ("start", c_int64), ("stop", c_int64), ("step", c_int64)]
+    _fields_ = [
+        ("kind", c_int32),
+        ("tensor", c_void_p),
+        ("start", c_int64),
+        ("stop", c_int64),
+        ("step", c_int64),
+    ]
 
 
 HOST, META, CUDA = Device(0, -1), Device(2, -1), Device(1, 0)
 PLACES = {"cpu": HOST, "meta": META, "cuda": CUDA}
 
-BASES = {"Scalar": Scalar, "int": c_int64, "bool": c_bool, "float": c_double, "str": c_char_p, "device": Device}
-BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p)
+BASES = {
+    "Scalar": Scalar,
+    "int": c_int64,
+    "bool": c_bool,
+    "float": c_double,
+    "str": c_char_p,
+    "device": Device,
+}
+BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(
+    ("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p
+)
 
 
 def load(path=None):
-    lib = ctypes.CDLL(str(path or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so"))
+    lib = ctypes.CDLL(
+        str(path or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so")
+    )
     for operator, form in FORMS.values():
-        getattr(lib, form["c"]).argtypes = [t for kind in form["types"] for t in parameters(kind)] + results(operator, form)
+        getattr(lib, form["c"]).argtypes = [
+            t for kind in form["types"] for t in parameters(kind)
+        ] + results(operator, form)
     for name in ("tensor_sizes", "tensor_strides"):
         getattr(lib, name).restype = POINTER(c_int64)
-    for name in ("tensor_dim", "tensor_numel", "tensor_storage_offset", "tensor_live_handles", "tensor_dtype_size"):
+    for name in (
+        "tensor_dim",
+        "tensor_numel",
+        "tensor_storage_offset",
+        "tensor_live_handles",
+        "tensor_dtype_size",
+    ):
         getattr(lib, name).restype = c_int64
-    for name in ("tensor_dim", "tensor_numel", "tensor_storage_offset", "tensor_sizes", "tensor_strides", "tensor_get_dtype"):
+    for name in (
+        "tensor_dim",
+        "tensor_numel",
+        "tensor_storage_offset",
+        "tensor_sizes",
+        "tensor_strides",
+        "tensor_get_dtype",
+    ):
         getattr(lib, name).argtypes = [c_void_p]
-    for name in ("tensor_free", "tensor_storage_free", "tensor_generator_free", "tensor_string_free"):
+    for name in (
+        "tensor_free",
+        "tensor_storage_free",
+        "tensor_generator_free",
+        "tensor_string_free",
+    ):
         getattr(lib, name).argtypes = [c_void_p]
-    lib.tensor_list_free.argtypes = lib.tensor_string_list_free.argtypes = [c_void_p, c_int64]
+    lib.tensor_list_free.argtypes = lib.tensor_string_list_free.argtypes = [
+        c_void_p,
+        c_int64,
+    ]
     lib.tensor_get_device.argtypes, lib.tensor_get_device.restype = [c_void_p], Device
     lib.tensor_get_layout.argtypes = [c_void_p]
     lib.tensor_last_error.restype = c_char_p
@@ -95,7 +197,11 @@ def results(operator, form):
         return [c_void_p] * len(operator["returns"])
     if form["mode"] == "inplace":
         return []
-    return [t for r in operator["returns"] for t in ([c_void_p, c_void_p] if r.endswith("[]") else [c_void_p])]
+    return [
+        t
+        for r in operator["returns"]
+        for t in ([c_void_p, c_void_p] if r.endswith("[]") else [c_void_p])
+    ]
 
 
 class Store:
@@ -123,7 +229,13 @@ class Tensor:
     def elements(self, data=None):
         if self.device == "meta":
             return np.zeros(self.size, f"V{SIZES[self.dtype]}")
-        return gather(self.store.data if data is None else data, SIZES[self.dtype], self.size, self.stride, self.offset)
+        return gather(
+            self.store.data if data is None else data,
+            SIZES[self.dtype],
+            self.size,
+            self.stride,
+            self.offset,
+        )
 
 
 def gather(data, item, size, stride, offset):
@@ -133,7 +245,13 @@ def gather(data, item, size, stride, offset):
     flat = np.frombuffer(data, np.uint8)[offset * item :]
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) * item + item
     assert last <= flat.size, "a tensor reaches outside its storage"
-    return np.ndarray(size, f"V{item}", flat, 0, tuple(s * item if n > 1 else 0 for n, s in zip(size, stride, strict=True)))
+    return np.ndarray(
+        size,
+        f"V{item}",
+        flat,
+        0,
+        tuple(s * item if n > 1 else 0 for n, s in zip(size, stride, strict=True)),
+    )
 
 
 def row_major(size):
@@ -146,7 +264,12 @@ def row_major(size):
 
 def dense(elements, dtype):
     """A contiguous tensor with the elements of an array of void items."""
-    return Tensor(Store(np.ascontiguousarray(elements).tobytes()), dtype, tuple(elements.shape), row_major(elements.shape))
+    return Tensor(
+        Store(np.ascontiguousarray(elements).tobytes()),
+        dtype,
+        tuple(elements.shape),
+        row_major(elements.shape),
+    )
 
 
 @dataclass
@@ -177,7 +300,13 @@ class Call:
             return v
 
         args = [value(v, (i,)) for i, v in enumerate(self.args)]
-        return replace(self, args=args, outs=[change(t, (-1 - i,)) for i, t in enumerate(self.outs)] if outs else self.outs)
+        return replace(
+            self,
+            args=args,
+            outs=[change(t, (-1 - i,)) for i, t in enumerate(self.outs)]
+            if outs
+            else self.outs,
+        )
 
     def tensors(self):
         """Every tensor and its place."""
@@ -191,7 +320,9 @@ class Call:
             return True
         if self.operator["name"] == "nn.embedding" and at[0] == 1:
             return self.args[3] is not None  # max_norm shortens rows of the weight
-        return self.operator["args"][at[0]]["mutated"] or (self.form["mode"] == "inplace" and at[0] == 0)
+        return self.operator["args"][at[0]]["mutated"] or (
+            self.form["mode"] == "inplace" and at[0] == 0
+        )
 
 
 @dataclass
@@ -215,7 +346,9 @@ class Outcome:
     stores: dict  # by store: its bytes after the call
     live: int  # handles that the call left beside its results
     used: int = 0  # bytes that a refused call left in use
-    leaked: int = 0  # bytes that are in use when all that the call took and gave is freed
+    leaked: int = (
+        0  # bytes that are in use when all that the call took and gave is freed
+    )
     counted: tuple = ()  # the places of tensors to whose storages writes were counted
 
 
@@ -236,7 +369,13 @@ class Library:
     def stats(self):
         cells = [c_int64() for _ in range(6)]
         self.do("tensor_memory_stats", *map(byref, cells))
-        found = dict(zip(("in_use", "peak", "cached", "limit", "tensors", "storages"), (c.value for c in cells), strict=True))
+        found = dict(
+            zip(
+                ("in_use", "peak", "cached", "limit", "tensors", "storages"),
+                (c.value for c in cells),
+                strict=True,
+            )
+        )
         if self.place is CUDA:
             cells = [c_int64() for _ in range(7)]
             self.do("tensor_device_memory", CUDA, *map(byref, cells))
@@ -275,7 +414,11 @@ class Library:
     def storage(self, store, made, stays=False):
         """The handle of a store's storage, which stays on the host or lies where all do."""
         if store not in made:
-            made[store] = self.moved(self.host_storage(store.data), len(store.data), HOST if stays else self.place)
+            made[store] = self.moved(
+                self.host_storage(store.data),
+                len(store.data),
+                HOST if stays else self.place,
+            )
         return made[store]
 
     def host_storage(self, data):
@@ -298,8 +441,19 @@ class Library:
 
     def tensor(self, t, made, kept):
         if t.layout != "strided":
-            given, handle = self.tensor(replace(t, layout="strided"), made, kept), c_void_p()
-            self.do("tensor_to_sparse", given, LAYOUTS.index(t.layout), None, 0, ABSENT, byref(handle))
+            given, handle = (
+                self.tensor(replace(t, layout="strided"), made, kept),
+                c_void_p(),
+            )
+            self.do(
+                "tensor_to_sparse",
+                given,
+                LAYOUTS.index(t.layout),
+                None,
+                0,
+                ABSENT,
+                byref(handle),
+            )
             self.c.tensor_free(given)
             return handle
         dims = len(t.size)
@@ -307,24 +461,79 @@ class Library:
         size, stride = (c_int64 * dims)(*t.size), (c_int64 * dims)(*t.stride)
         device = META if t.device == "meta" else self.place
         if t.device == "meta":
-            self.do("tensor_empty_strided", size, dims, stride, dims, NAMES.index(t.dtype), -1, device, byref(handle))
+            self.do(
+                "tensor_empty_strided",
+                size,
+                dims,
+                stride,
+                dims,
+                NAMES.index(t.dtype),
+                -1,
+                device,
+                byref(handle),
+            )
         elif t.read_only and self.place is not HOST:
             storage, address = self.storage(t.store, made), c_void_p()
             self.do("tensor_storage_data_ptr", storage, byref(address))
-            at, rest = t.offset * SIZES[t.dtype], len(t.store.data) - t.offset * SIZES[t.dtype]
-            args = ((address.value or 0) + at or None, max(rest, 0), NAMES.index(t.dtype), size, dims, stride, dims, None, None, True, byref(handle))
+            at, rest = (
+                t.offset * SIZES[t.dtype],
+                len(t.store.data) - t.offset * SIZES[t.dtype],
+            )
+            args = (
+                (address.value or 0) + at or None,
+                max(rest, 0),
+                NAMES.index(t.dtype),
+                size,
+                dims,
+                stride,
+                dims,
+                None,
+                None,
+                True,
+                byref(handle),
+            )
             self.do("tensor_from_blob_on", self.place, *args)
         elif t.read_only:
             raw = t.store.data[t.offset * SIZES[t.dtype] :]
             buffer = ctypes.create_string_buffer(raw, max(len(raw), 1))
             kept.append(buffer)
-            args = (buffer, len(raw), NAMES.index(t.dtype), size, dims, stride, dims, None, None, True, byref(handle))
+            args = (
+                buffer,
+                len(raw),
+                NAMES.index(t.dtype),
+                size,
+                dims,
+                stride,
+                dims,
+                None,
+                None,
+                True,
+                byref(handle),
+            )
             self.do("tensor_from_blob", *args)
         else:
             stays = t.device == "host"
             storage = self.storage(t.store, made, stays)
-            self.do("tensor_empty", (c_int64 * 1)(0), 1, NAMES.index(t.dtype), -1, HOST if stays else device, -1, byref(handle))
-            self.do("tensor_set__storage_geometry", handle, storage, t.offset, size, dims, stride, dims)
+            self.do(
+                "tensor_empty",
+                (c_int64 * 1)(0),
+                1,
+                NAMES.index(t.dtype),
+                -1,
+                HOST if stays else device,
+                -1,
+                byref(handle),
+            )
+            self.do(
+                "tensor_set__storage_geometry",
+                handle,
+                storage,
+                t.offset,
+                size,
+                dims,
+                stride,
+                dims,
+            )
         return handle
 
     def bytes_of(self, storage):
@@ -346,11 +555,22 @@ class Library:
         if self.c.tensor_get_layout(handle):
             if self.c.tensor_get_device(handle).type == META.type:
                 size = tuple(self.c.tensor_sizes(handle)[: self.c.tensor_dim(handle)])
-                return Seen(NAMES[self.c.tensor_get_dtype(handle)], size, (), 0, None, None)
+                return Seen(
+                    NAMES[self.c.tensor_get_dtype(handle)], size, (), 0, None, None
+                )
             dense = c_void_p()
-            if self.place is CUDA and self.c.tensor_to_dense(handle, -1, -1, byref(dense)):
+            if self.place is CUDA and self.c.tensor_to_dense(
+                handle, -1, -1, byref(dense)
+            ):
                 size = tuple(self.c.tensor_sizes(handle)[: self.c.tensor_dim(handle)])
-                return Seen(NAMES[self.c.tensor_get_dtype(handle)], size, row_major(size), 0, None, None)  # it has no kernel to make it dense
+                return Seen(
+                    NAMES[self.c.tensor_get_dtype(handle)],
+                    size,
+                    row_major(size),
+                    0,
+                    None,
+                    None,
+                )  # it has no kernel to make it dense
             if not dense:
                 self.do("tensor_to_dense", handle, -1, -1, byref(dense))
             found = self.seen(dense, made)
@@ -372,7 +592,9 @@ class Library:
                     shares = store
             # NumPy has no array of (0, 2**62) either: the sizes that are not 0 count.
             if int(np.prod([n for n in size if n], dtype=object)) <= LARGEST:
-                elements = gather(self.bytes_of(storage), SIZES[dtype], size, stride, offset).copy()
+                elements = gather(
+                    self.bytes_of(storage), SIZES[dtype], size, stride, offset
+                ).copy()
             self.c.tensor_storage_free(storage)
         return Seen(dtype, size, stride, offset, elements, shares)
 
@@ -385,12 +607,19 @@ class Library:
 
     # ----------------------------------------------------------------------------------------------------------- calling
 
+    def given(self, handle, t, at):
+        """The handle that a call gets for a tensor at a place."""
+        return handle
+
+    def end(self):
+        """Frees what given() made, once all has been read."""
+
     def run(self, call, between=None):
         """Calls, and tells all that a caller can see. `between(library)` runs when the arguments are made; what it returns is called afterwards."""
         if self.before:
             self.before(call)
         operator, form = FORMS[call.c]
-        made, kept, handles, frees = {}, [], {}, []
+        made, kept, handles, given, frees = {}, [], {}, {}, []
         before, empty = self.c.tensor_live_handles(), self.stats()["in_use"]
 
         def handle(t, at):
@@ -399,7 +628,8 @@ class Library:
             if isinstance(t, Store):
                 return self.storage(t, made)
             handles[at] = self.tensor(t, made, kept)
-            return handles[at]
+            given[at] = self.given(handles[at], t, at)
+            return given[at]
 
         words = []
         for i, (kind, value) in enumerate(zip(form["types"], call.args, strict=True)):
@@ -407,10 +637,28 @@ class Library:
         cells = []
         if form["mode"] == "out":
             for i, t in enumerate(call.outs):
-                words.append(next((handles[at] for other, at in call.tensors() if other is t and at in handles), None) or handle(t, (-1 - i,)))
+                words.append(
+                    next(
+                        (
+                            given[at]
+                            for other, at in call.tensors()
+                            if other is t and at in given
+                        ),
+                        None,
+                    )
+                    or handle(t, (-1 - i,))
+                )
         elif form["mode"] == "function":
             for kind in operator["returns"]:
-                cell = (Scalar if kind == "Scalar" else Device if kind == "device" else c_double if kind == "float" else c_int64)()
+                cell = (
+                    Scalar
+                    if kind == "Scalar"
+                    else Device
+                    if kind == "device"
+                    else c_double
+                    if kind == "float"
+                    else c_int64
+                )()
                 length = c_int64() if kind.endswith("[]") else None
                 cells.append((kind, cell, length))
                 words += [byref(c) for c in (cell, length) if c is not None]
@@ -419,7 +667,11 @@ class Library:
         live, used = self.c.tensor_live_handles(), self.stats()["in_use"]
         after = between(self) if between else self.limited()
         status = getattr(self.c, call.c)(*words)
-        message = (self.c.tensor_last_error() or b"").decode(errors="replace") if status else ""
+        message = (
+            (self.c.tensor_last_error() or b"").decode(errors="replace")
+            if status
+            else ""
+        )
         after()
         found = []
         extra = self.c.tensor_live_handles() - live
@@ -430,7 +682,10 @@ class Library:
             extra -= count
         tensors = {at: self.seen(h, made) for at, h in handles.items()}
         stores = {store: self.bytes_of(h) for store, h in made.items()}
-        counted = tuple(at for at, h in handles.items() if self.version(h) != versions[at])
+        counted = tuple(
+            at for at, h in handles.items() if self.version(h) != versions[at]
+        )
+        self.end()
         for h in handles.values():
             self.c.tensor_free(h)
         for free in frees:
@@ -438,7 +693,17 @@ class Library:
         for h in made.values():
             self.c.tensor_storage_free(h)
         extra += self.c.tensor_live_handles() - before if not extra else 0
-        return Outcome(status, message, found, tensors, stores, extra, used, self.stats()["in_use"] - empty, counted)
+        return Outcome(
+            status,
+            message,
+            found,
+            tensors,
+            stores,
+            extra,
+            used,
+            self.stats()["in_use"] - empty,
+            counted,
+        )
 
     def words(self, kind, value, at, handle, kept, frees):
         optional, base = kind.endswith("?"), kind.replace("?", "")
@@ -455,7 +720,12 @@ class Library:
                 if value is None:
                     return [None]
                 generator = c_void_p()
-                self.do("tensor_generator_new", Device(0, -1), b"philox" if value % 2 else b"mt19937", byref(generator))
+                self.do(
+                    "tensor_generator_new",
+                    Device(0, -1),
+                    b"philox" if value % 2 else b"mt19937",
+                    byref(generator),
+                )
                 self.do("tensor_generator_manual_seed", generator, value)
                 frees.append(lambda: self.c.tensor_generator_free(generator))
                 return [generator]
@@ -482,9 +752,15 @@ class Library:
             case "memory_format":
                 return [FORMATS.index(value) if value else -1]
             case "device":
-                return [(META if value == "meta" else self.place) if value else Device(-1, -1)]
+                return [
+                    (META if value == "meta" else self.place)
+                    if value
+                    else Device(-1, -1)
+                ]
             case "pointer":
-                buffer = ctypes.create_string_buffer(value, len(value)) if value else None
+                buffer = (
+                    ctypes.create_string_buffer(value, len(value)) if value else None
+                )
                 kept.append(buffer)
                 return [ctypes.cast(buffer, c_void_p) if buffer else None]
         raise TypeError(kind)
@@ -493,9 +769,18 @@ class Library:
         n = len(values)
         match base:
             case "Tensor":
-                return (c_void_p * n)(*(handle(v, (*at, i)) for i, v in enumerate(values)))
+                return (c_void_p * n)(
+                    *(handle(v, (*at, i)) for i, v in enumerate(values))
+                )
             case "Index":
-                return (IndexItem * n)(*(IndexItem(v["kind"], handle(v["tensor"], (*at, i)), *v["bounds"]) for i, v in enumerate(values)))
+                return (IndexItem * n)(
+                    *(
+                        IndexItem(
+                            v["kind"], handle(v["tensor"], (*at, i)), *v["bounds"]
+                        )
+                        for i, v in enumerate(values)
+                    )
+                )
             case "Scalar":
                 return (Scalar * n)(*map(scalar, values))
             case "float":
@@ -516,7 +801,12 @@ class Library:
                 self.c.tensor_free(cell.value)
                 return got, 1
             case "Tensor[]":
-                got = [self.seen(h, made) for h in (c_void_p * length.value).from_address(cell.value or ctypes.addressof(cell))]
+                got = [
+                    self.seen(h, made)
+                    for h in (c_void_p * length.value).from_address(
+                        cell.value or ctypes.addressof(cell)
+                    )
+                ]
                 self.c.tensor_list_free(cell.value, length.value)
                 return got, length.value
             case "str":
@@ -524,7 +814,11 @@ class Library:
                 self.c.tensor_string_free(cell.value)
                 return text, 0
             case "str[]":
-                texts = list((c_char_p * length.value).from_address(cell.value or ctypes.addressof(cell)))
+                texts = list(
+                    (c_char_p * length.value).from_address(
+                        cell.value or ctypes.addressof(cell)
+                    )
+                )
                 self.c.tensor_string_list_free(cell.value, length.value)
                 return texts, 0
             case "Storage":
@@ -535,7 +829,9 @@ class Library:
                 self.c.tensor_generator_free(cell.value)
                 return "generator", 1
             case "Scalar":
-                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if KINDS[cell.kind] in ("float", "complex") else (
+                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if KINDS[
+                    cell.kind
+                ] in ("float", "complex") else (
                     KINDS[cell.kind],
                     cell.value.i,
                 ), 0
