@@ -53,9 +53,10 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 // Laid returns a tangent with a memory layout that takes the same views as that of its primal: an alias of tangent where it has the strides of
 // the primal, or is dense with its dimensions in the same order, and a dense copy in that order otherwise.
 //
-// In vmap levels around that map over the primal each batch element gets a tangent of its own: what is written to the primal may differ.
+// In vmap levels around that map over the primal, or over tangents of it, each batch element gets a tangent of its own: what is written to the
+// primal may differ.
 func Laid(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
-	each, err := Spread(c, tangent, primal.SpreadOver)
+	each, err := Spread(c, tangent, func(l *tensor.Level) bool { return primal.MappedBy(int64(l.Number)) })
 	if err != nil {
 		return nil, err
 	}

@@ -275,11 +275,21 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 		return pushed(c, l, outputs, inputs, grads, retain, create, unused, zeros)
 	}
 	if l := seeded(outputs, grads); l != nil {
+		if keeps(retain, create) { // the graph is still there for the other way
+			if made, err := gradients(c, outputs, inputs, grads, retain, create, unused, zeros); err == nil {
+				return made, nil
+			}
+		}
 		return forEach(c, l, outputs, inputs, grads, retain, create, unused, zeros)
 	}
 	if err := covered(outputs, inputs); err != nil {
 		return nil, err
 	}
+	return gradients(c, outputs, inputs, grads, retain, create, unused, zeros)
+}
+
+// gradients is AutogradGrad in one backward pass, also for all batch elements of gradients that a vmap level maps over.
+func gradients(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
 	goals, err := r.begin(outputs, grads, inputs, true)
@@ -432,5 +442,8 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return given, nil
 	}
 	defer given.Release()
+	if isTransformed(given) {
+		return r.c.JvpDetach(given)
+	}
 	return given.Plain(), nil
 }

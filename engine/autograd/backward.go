@@ -112,7 +112,7 @@ func own(t *tensor.Tensor) bool { return t.History() == nil && alone(t) }
 
 // alone tells whether nobody else sees the memory of t, nor two of its elements the same.
 func alone(t *tensor.Tensor) bool {
-	return (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
+	return !isTransformed(t) && (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
 }
 
 // toward limits the run to the nodes on the way to some results of nodes, whose gradients it is to hand out where capture is set.

@@ -45,7 +45,7 @@ func (s *steps) drop(made, t *tensor.Tensor, over bool) {
 // place is the operand whose memory takes the result of arithmetic, nil for memory of its own.
 func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
-		return s.free(t) && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
+		return s.free(t) && !isTransformed(other) && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
 			t.DType().Category() >= dtype.Floating && shape.ExpandsTo(other.Sizes(), t.Sizes())
 	}
 	switch {
@@ -67,7 +67,7 @@ func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Ten
 		return nil
 	}
 	for _, b := range beside {
-		if !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
+		if isTransformed(b) || !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
 			return nil
 		}
 	}

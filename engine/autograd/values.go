@@ -102,7 +102,11 @@ func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 		defer all.Release()
 		return placed(c, w.Value, all)
 	}
-	if grad.Wrapped() != nil {
+	switch {
+	case grad.Wrapped() == nil:
+	case grad.Dual() == nil && partsOf(t) == nil: // of a backward pass for all batch elements
+		return grad.Alias(), nil
+	default:
 		return nil, status.NotImplementedf("a gradient that is another one for each example of vmap, or has a tangent, is none of a tensor without")
 	}
 	p := partsOf(t)

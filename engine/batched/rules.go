@@ -28,7 +28,7 @@ var rules = map[string]func(b *batch) bool{
 	"matmul": (*batch).product, "mm": (*batch).product, "bmm": (*batch).product, "mv": (*batch).product, "dot": (*batch).product, "vdot": (*batch).product,
 	"addmm": (*batch).sum, "addmv": (*batch).sum, "baddbmm": (*batch).sum,
 	"cat": (*batch).joined, "stack": (*batch).joined,
-	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned,
+	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned, "index_put": (*batch).assignedTo,
 	"linalg.lstsq": looped, "linspace": looped, "logspace": looped, // they look at elements, and have as many results in any case
 	"embedding": (*batch).rows, "nn.bag": (*batch).rows,
 	"any": (*batch).ofNone, "all": (*batch).ofNone,
@@ -436,4 +436,33 @@ func (b *batch) assigned() bool {
 		return b.all(t)
 	})
 	return true
+}
+
+// assignedTo is the rule of index_put whose indices are the same for all batch elements: x[index] = value.
+func (b *batch) assignedTo() bool {
+	operands := b.Operands()
+	values := operands[len(operands)-1]
+	if !b.maps(b.self) || aten.Given(b.Call, "accumulate", false) || values.DType() != b.self.DType() {
+		return false
+	}
+	var items []ops.IndexItem
+	for _, t := range aten.Given[[]*tensor.Tensor](b.Call, "indices", nil) {
+		switch {
+		case t == nil:
+			items = append(items, whole)
+		case b.maps(t):
+			return false
+		default:
+			items = append(items, ops.IndexItem{Kind: ops.IndexTensor, Tensor: t})
+		}
+	}
+	to := b.self
+	if len(b.Written()) == 0 {
+		to = b.Keep(b.c.Clone(to, shape.Preserve))
+	}
+	b.Check(b.c.IndexSet(to, items, values))
+	if to != b.self {
+		to, _ = b.Give(to)
+	}
+	return b.set(to, nil)
 }

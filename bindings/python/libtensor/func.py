@@ -237,8 +237,8 @@ def slope(t, number, strict):
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """A function that gives the Jacobian of `func` with respect to argument `argnums`, or to those of a tuple: for each tensor of the
-    result, and in it for each of the arguments, a tensor with the sizes of both. `chunk_size` is accepted: rows are computed one by
-    one.
+    result, and in it for each of the arguments, a tensor with the sizes of both. Backward passes compute `chunk_size` rows at a time, all by
+    default.
 
     >>> torch.func.jacrev(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
@@ -253,7 +253,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         real_alone("jacrev", "inputs", run.operands)
         real_alone("jacrev", "outputs", run.outputs)
         run.seeded("jacrev(f)(*args)")
-        made = run.finished(mapped(lambda output: refilled(run.inputs, rows(run, output)), run.output))
+        made = run.finished(mapped(lambda output: refilled(run.inputs, rows(run, output, chunk_size)), run.output))
         return (made, run.finished(run.aux)) if has_aux else made
 
     return jacobian
@@ -269,16 +269,15 @@ def real_alone(name, kind, found):
             )
 
 
-def rows(run, output):
-    """The derivatives of each element of an output, stacked, for each operand."""
-    columns = []
+def rows(run, output, chunk_size):
+    """The derivatives of each element of an output, stacked, for each operand: one backward pass for `chunk_size` of them at a time."""
+    n = output.numel()
+    if not n:
+        return [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
     with inference_mode(False):
-        elements = output.reshape(-1).unbind()
-    for element in elements:
-        columns.append(run.gradients([element], [_f.ones_like(element.detach())]))
-    if columns:
-        return [_f.stack(column).reshape((*output.shape, *t.shape)) for column, t in zip(zip(*columns, strict=True), run.operands, strict=True)]
-    return [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
+        seeds = _f.eye(n, dtype=output.dtype, device=output.device).reshape((n, *output.shape))
+    made = vmap(lambda seed: tuple(run.gradients([output], [seed])), randomness="different", chunk_size=chunk_size)(seeds)
+    return [columns.reshape((*output.shape, *t.shape)) for columns, t in zip(made, run.operands, strict=True)]
 
 
 def directions(operands):
