@@ -47,11 +47,10 @@ func (p *pushed) spread(w *tensor.Wrapped, from []*tensor.Tensor) (commit func()
 	case !alone:
 		p.Check(status.NotImplementedf("%s: inside jvp: the tangent of what is written to is the same for all batch elements, and views see its memory; give jvp a tangent that vmap maps over", p.Name))
 	}
-	made, err := p.c.Clone(each, shape.Preserve)
-	p.Check(err)
+	made := p.Keep(p.c.Clone(each, shape.Preserve))
 	return func() {
 		w.Tangent.Release()
-		w.Tangent = made
+		w.Tangent = made.Alias()
 	}
 }
 
