@@ -159,3 +159,96 @@ def test_memory_that_is_seen_as_another_dtype_gets_no_tangent():
 
     with pytest.raises(RuntimeError, match="a tensor of sizes .* without a tangent, whose memory others see, of another dtype"):
         jvp(f, (X,), (V,))
+
+
+def doubled(x):
+    y = x * 1
+    y[0].mul_(2)
+    return y
+
+
+ONES = torch.ones(2, 2)
+DOUBLED = [[2.0, 2.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_views_of_tangents_are_written_to_whatever_dimension_is_mapped_over(dim):
+    x = torch.ones(2, 2, 2)
+    assert vmap(lambda x: jvp(doubled, (x,), (ONES,))[1], in_dims=dim)(x)[0].tolist() == DOUBLED
+    assert vmap(lambda x, t: jvp(doubled, (x,), (t,))[1], in_dims=(dim, 0))(x, x)[0].tolist() == DOUBLED
+    assert vmap(lambda x: jvp(doubled, (x,), (ONES,))[1], in_dims=dim)(x.permute(2, 0, 1))[1].tolist() == DOUBLED
+    assert torch.equal(vmap(jacfwd(doubled), in_dims=dim)(x)[0], jacfwd(doubled)(ONES))
+
+
+@pytest.mark.parametrize("write", [lambda v: v.sin_(), lambda v: v.tanh_(), lambda v: v.masked_fill_(v > 0.2, 3), lambda v: v.mul_(v.clone())])
+def test_a_tangent_that_all_batch_elements_share_is_written_to_through_views(write):
+    def f(x):
+        write(x[0])
+        return x * 2
+
+    x = torch.arange(8.0).reshape(2, 2, 2) / 10
+    want = torch.stack([jvp(f, (row.clone(),), (ONES,))[1] for row in x])
+    assert torch.allclose(vmap(lambda x: jvp(f, (x * 1,), (ONES,))[1])(x), want)
+    assert torch.allclose(vmap(lambda x: jvp(f, (x,), (ONES,))[1])(x.clone()), want)
+
+
+REFUSED = {
+    "mul_": lambda x, w: x.mul_(w),
+    "add_": lambda x, w: x.add_(w),
+    "copy_": lambda x, w: x.copy_(w),
+    "sub_": lambda x, w: x.sub_(w, alpha=2),
+    "lerp_": lambda x, w: x.lerp_(w, 0.5),
+    "addcmul_": lambda x, w: x.addcmul_(w, w),
+    "index_add_": lambda x, w: x.index_add_(0, torch.tensor([5]), w),
+    "out of another dtype": lambda x, w: torch.sin(w, out=torch.zeros(2, dtype=torch.int64)),
+    "out of other sizes": lambda x, w: torch.mul(w, w, out=x),
+    "masked_fill_": lambda x, w: x.masked_fill_(torch.tensor([True, False, True]), w.sum()),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_write_leaves_no_tangent(name):
+    x = torch.zeros(())
+
+    def f(w):
+        view = x.view(1)
+        with pytest.raises((RuntimeError, IndexError)):
+            REFUSED[name](x, w)
+        assert all(torch.autograd.forward_ad.unpack_dual(t).tangent is None for t in (x, view)) and x.item() == 0
+        return w
+
+    jvp(f, (torch.ones(2),), (torch.ones(2),))
+
+
+@pytest.mark.parametrize("name", ["addmm", "addmv", "addr", "addbmm", "baddbmm"])
+def test_an_out_with_a_tangent_loses_it_to_operands_without(name):
+    sizes = {
+        "addmm": ((2, 2), (2, 3), (3, 2)),
+        "addmv": ((2,), (2, 3), (3,)),
+        "addr": ((2, 3), (2,), (3,)),
+        "addbmm": ((2, 2), (4, 2, 3), (4, 3, 2)),
+        "baddbmm": ((4, 2, 2), (4, 2, 3), (4, 3, 2)),
+    }[name]
+    operands = [torch.ones(size) for size in sizes]
+    want = getattr(torch, name)(*operands)
+
+    def f(out):
+        out = out * 1
+        getattr(torch, name)(*operands, out=out)
+        return out
+
+    value, tangent = jvp(f, (torch.ones_like(want),), (torch.ones_like(want),))
+    assert torch.equal(value, want) and torch.equal(tangent, torch.zeros_like(want))
+
+
+def test_index_put_of_nested_maps_has_gradients():
+    def f(x, w):
+        r = torch.ones_like(x)
+        r.index_put_((torch.tensor([0]),), x[0])
+        return (r * w).sum()
+
+    def mapped(x, w):
+        return grad(lambda x: vmap(f, in_dims=(0, None))(x, w).sum())(x)
+
+    x, w = torch.arange(6.0).reshape(3, 2), torch.tensor([[1.0, 5.0], [2.0, 5.0]])
+    assert vmap(mapped, in_dims=(None, 0))(x, w).tolist() == [[[1, 0]] * 3, [[2, 0]] * 3]

@@ -3,7 +3,8 @@
 import pytest
 
 import libtensor as torch
-from libtensor.func import grad, jvp, vmap
+from libtensor._gradients.vmap import leaves
+from libtensor.func import grad, jacfwd, jacrev, jvp, vmap
 
 D = torch.float64
 F = torch.nn.functional
@@ -114,3 +115,64 @@ def test_tangents_of_what_each_example_draws():
         assert torch.equal(slope, 3 * value)
     value, slope = vmap(lambda k: jvp(lambda v: F.dropout(v, 0.5) + 0 * k, (x[0],), (3 * x[0],)), randomness="different")(torch.zeros(8, 1))
     assert torch.equal(slope, 3 * value)
+
+
+@pytest.mark.parametrize("sizes", [(4,), (4, 2), (2, 4), (2, 4, 3)])
+@pytest.mark.parametrize("weights", [(3, 1), (3,), (3, 4)])
+def test_gradients_of_prelu_whose_weight_alone_is_mapped_over(sizes, weights):
+    channels = sizes[1] if len(sizes) > 1 else 1
+    if weights == (3, 4) and channels != 4:
+        weights = (3, channels)
+    x, w = torch.randn(sizes), torch.randn(weights)
+    got = grad(lambda w: vmap(lambda w: F.prelu(x, w))(w).sin().sum())(w)
+    want = torch.stack([grad(lambda w: F.prelu(x, w).sin().sum())(row) for row in w])
+    assert torch.allclose(got, want)
+
+
+def test_ctc_loss_with_lengths_in_tensors():
+    logs = torch.randn(3, 8, 2, 4).log_softmax(-1)
+    targets, steps, labels = torch.tensor([[1, 2], [3, 1]]), torch.tensor([8, 7]), torch.tensor([2, 1])
+    for reduction in ("none", "mean", "sum"):
+
+        def f(logs, steps=steps, reduction=reduction):
+            return F.ctc_loss(logs, targets, steps, labels, reduction=reduction)
+
+        assert torch.allclose(vmap(f)(logs), torch.stack([f(row) for row in logs]))
+        assert torch.allclose(vmap(grad(lambda x, f=f: f(x).sum()))(logs), torch.stack([grad(lambda x, f=f: f(x).sum())(row) for row in logs]))
+        mapped = torch.stack([steps, steps - 1, steps - 2])
+        assert torch.allclose(vmap(f)(logs, mapped), torch.stack([f(row, n) for row, n in zip(logs, mapped, strict=True)]))
+
+
+@pytest.mark.parametrize("name", ["linspace", "logspace"])
+def test_sequences_between_mapped_numbers(name):
+    made, ends = getattr(torch, name), torch.tensor([0.5, 2.0])
+    for f in (lambda x: made(x, x + 1, 4), lambda x: made(x, 3, 4), lambda x: made(0, x, 4), lambda x: made(x, torch.tensor(3.0), 4)):
+        assert torch.allclose(vmap(f)(ends), torch.stack([f(x) for x in ends]))
+
+
+JACOBIANS = {
+    "product": lambda x: torch.tanh(x @ x.mT),
+    "convolution": lambda x: F.conv2d(x.reshape(1, 1, 3, 4), torch.ones(2, 1, 2, 2)).sin(),
+    "embedding": lambda x: F.embedding(torch.tensor([2, 0, 2]), x) ** 2,
+    "index": lambda x: x[torch.tensor([2, 0, 2])] * x.sum(),
+    "in place": lambda x: (x * 1).mul_(x).index_add_(0, torch.tensor([0]), x[1:2]),
+    "losses": lambda x: F.cross_entropy(x, torch.tensor([1, 0, 3]), reduction="none"),
+    "normalization": lambda x: F.layer_norm(x, (4,)),
+    "sorting": lambda x: x.sort(-1)[0] * x,
+    "inverse": lambda x: torch.linalg.inv(x @ x.mT + torch.eye(3)),
+    "scalar": lambda x: x.prod(),
+    "several": lambda x: (x.sin(), {"sum": x.sum(0)}),
+    "unused": lambda x: torch.ones(2, 3),
+}
+
+
+@pytest.mark.parametrize("name", JACOBIANS)
+def test_rows_of_jacobians_in_chunks_of_any_size(name):
+    x = torch.arange(12.0).reshape(3, 4).sin()
+    f = JACOBIANS[name]
+    want = leaves(jacfwd(f)(x))
+    for chunk in (None, 1, 2, 5, 1000):
+        got = leaves(jacrev(f, chunk_size=chunk)(x))
+        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(got, want, strict=True))
+    hessian = jacrev(jacrev(lambda x: sum(t.sin().sum() for t in leaves(f(x)))), chunk_size=3)(x)
+    assert torch.allclose(hessian, jacfwd(jacfwd(lambda x: sum(t.sin().sum() for t in leaves(f(x)))))(x), atol=1e-4)
