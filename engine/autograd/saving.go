@@ -1,6 +1,7 @@
 package autograd
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -134,6 +135,10 @@ func (p *parcel) open(c aten.Ctx, n *Node) (*tensor.Tensor, error) {
 		return nil, status.Typef("Output of saved tensor unpack_hook expected to be a Tensor but got none, for what %s saved", n.name)
 	}
 	defer t.Release()
+	if want := p.like.sizes(); !slices.Equal(t.Sizes(), want) {
+		return nil, status.Runtimef("saved_tensors_hooks: unpack returned a tensor of shape %v for one of shape %v that %s saved; return the shape that pack was given",
+			t.Sizes(), want, n.name)
+	}
 	return t.Plain(), nil
 }
 

@@ -384,6 +384,17 @@ def test_a_pack_hook_that_fails(pack, error, text):
     assert in_use() <= before + 512
 
 
+@pytest.mark.parametrize("operation", [torch.linalg.svdvals, torch.linalg.inv, torch.exp, lambda x: x @ x])
+def test_an_unpack_hook_that_returns_another_shape(operation):
+    x = torch.eye(3, dtype=torch.float64, requires_grad=True)
+    for other in (torch.ones(()), torch.ones(4, 3), torch.ones(1, 3, 3)):
+        with saved_tensors_hooks(lambda t: t, lambda t, other=other: other):
+            y = operation(x)
+        with pytest.raises(RuntimeError, match=r"unpack returned a tensor of shape \[.*\] for one of shape \[.*\] that .* saved"):
+            y.sum().backward()
+        assert x.grad is None
+
+
 def test_an_unpack_hook_that_fails():
     x = leaf(1, 2)
     with saved_tensors_hooks(lambda t: 1, lambda t: t):
@@ -400,7 +411,7 @@ def test_indices_that_were_unpacked_with_other_sizes():
     x, places = torch.ones(1, 1, 2, requires_grad=True), torch.tensor([[[1, 2]]])
     with saved_tensors_hooks(lambda t: t, lambda t: t[:0].flatten()):
         y = torch.nn.functional.max_unpool1d(x, places, 2)
-    with pytest.raises(RuntimeError, match=r"the index has sizes \[0\], and those of what was scattered to are \[1, 1, 2\]"):
+    with pytest.raises(RuntimeError, match=r"unpack returned a tensor of shape \[0\] for one of shape \[1, 1, 2\]"):
         y.sum().backward()
 
 

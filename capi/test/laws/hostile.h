@@ -315,10 +315,10 @@ LISTED(tensor_index, items, item)
 // -------------------------------------------------------------------------------------------------------
 // results
 
-// Frees a tensor. A gradient whose graph has the tensor in it, of a run with create_graph, would
-// keep both for ever.
+// Frees a tensor. A graph over the leaf itself, that is its gradient or that it was written with,
+// would keep both for ever.
 static void drop_tensor(tensor_t *made) {
-  if (made) tensor_set_grad(made, NULL), tensor_free(made);
+  if (made) tensor_set_grad(made, NULL), tensor_detach_(made), tensor_free(made);
 }
 
 static void put_tensor(int i, tensor_t *made) {
