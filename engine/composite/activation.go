@@ -105,9 +105,9 @@ func NnGlu(c aten.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
 	d := self.DType()
-	wide := s.Cast(self, d.Compute()) // the product is rounded, its factors are not
-	gate := s.Unary(c.Sigmoid, s.Narrow(wide, int64(at), n/2, n/2))
-	return s.result(nil, s.Cast(s.Mul(s.Narrow(wide, int64(at), 0, n/2), gate), d))
+	// The product is rounded to 16 bits, and no factor before it.
+	gate := s.Unary(c.Sigmoid, s.Cast(s.Narrow(self, int64(at), n/2, n/2), d.Compute()))
+	return s.result(nil, s.Cast(s.Mul(s.Narrow(self, int64(at), 0, n/2), gate), d))
 }
 
 // NnSoftmin is softmax of what is turned around.

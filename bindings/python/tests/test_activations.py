@@ -207,3 +207,30 @@ def test_in_place_refuses_the_gradient_of_negative_slopes(name):
     assert x.grad is None
     getattr(F, name)(x, -0.5).sum().backward()
     assert x.grad[1] == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("limit", [0.1, 1 / 3, 0.7, 1.1])
+def test_limits_are_elements_of_the_dtype(dtype, limit):
+    """The element that a limit rounds to lies at the limit, also in the gradient."""
+    x = torch.arange(-(1 << 15), 1 << 15).to(torch.int16).view(dtype)
+    x = x[x.isfinite()]
+    at = torch.tensor(limit, dtype=dtype)
+    inside = (x.float().abs() <= at.float()).tolist()
+    for shrink in (F.hardshrink, F.softshrink):
+        leaf = x.clone().requires_grad_()
+        made = shrink(leaf, limit)
+        assert (made == 0).tolist() == inside
+        made.sum().backward()
+        assert (leaf.grad == 0).tolist() == inside
+    leaf = at.reshape(1).clone().requires_grad_()
+    F.threshold(leaf, limit, 0).sum().backward()
+    F.hardtanh(leaf, -limit, limit).sum().backward()
+    assert leaf.grad.item() == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_glu_rounds_once(dtype):
+    x = torch.randn(5000, 2, generator=torch.Generator().manual_seed(1)).to(dtype)
+    a, b = x.float().unbind(1)
+    assert torch.equal(F.glu(x)[:, 0], (a * b.sigmoid()).to(dtype))

@@ -77,3 +77,18 @@ def test_variances_of_large_numbers(n):
     whole = full(n, 2.0**600, torch.float64)
     assert whole.var().item() == whole.view(n, 1).std(0).item() == 0
     assert torch.complex(whole, -whole).var().item() == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.int32], ids=str)
+@pytest.mark.parametrize("mode", ["trunc", "floor", None])
+@pytest.mark.parametrize("out", [torch.complex32, torch.complex64, torch.complex128, torch.float64], ids=str)
+def test_quotients_are_written_to_any_dtype_that_holds_them(dtype, mode, out):
+    a, b = torch.tensor([7, -7, 5, 9]).to(dtype), torch.tensor([2, 2, -2, 3]).to(dtype)
+    to = torch.full((4,), 9, dtype=out)
+    assert torch.div(a, b, rounding_mode=mode, out=to) is to
+    assert torch.equal(to, torch.div(a, b, rounding_mode=mode).to(out))
+    narrow = torch.full((4,), 9, dtype=torch.uint8)
+    if dtype != torch.int32:
+        with pytest.raises(RuntimeError, match="div"):
+            torch.div(a, b, rounding_mode=mode, out=narrow)
+        assert narrow.tolist() == [9] * 4

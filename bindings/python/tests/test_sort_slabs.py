@@ -78,3 +78,30 @@ def test_indices_that_others_write_to(dtype):
         thread.join()
     torch.sort(x, out=(values, indices))
     assert torch.equal(x[indices], values)
+
+
+def killers(n):
+    """Orders for which choices of pivots are bad."""
+    up = torch.arange(n)
+    half = n // 2
+    saw = torch.cat([up[::2], up[1::2].flip(0)])
+    yield from (up, up.flip(0), saw, saw.flip(0), torch.cat([up[half:], up[:half]]), up % 7, up * 0)
+    median_of_three = torch.empty(n, dtype=torch.int64)  # after D. R. Musser
+    k = torch.arange(half)
+    median_of_three[:half] = torch.where(k % 2 == 0, k + 1, k + half)
+    median_of_three[half:] = 2 * torch.arange(1, n - half + 1)
+    yield median_of_three
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 17, 1000, 1001, 20_000])
+def test_selection_in_any_order(n):
+    for x in killers(n):
+        for dtype in (torch.int64, torch.float32):
+            y = x.to(dtype)
+            ordered = y.sort()[0]
+            for k in {1, 2, n // 3 + 1, n // 2 + 1, n}:
+                if k <= n:
+                    value, index = y.kthvalue(k)
+                    assert value == ordered[k - 1] == y[index]
+                    assert torch.equal(y.topk(k, largest=False)[0], ordered[:k])
+            assert y.median() == ordered[(n - 1) // 2]
