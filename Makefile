@@ -37,7 +37,7 @@ CUDA := $(BUILD)/cuda
 KERNELS := $(if $(wildcard cuda/kernels/*.ptx.gz),$(BUILD)/libtensor-cuda/gen_entries.txt)
 JOBS ?= $(shell nproc)
 # Kernels compile while what comes from registries is fetched.
-FETCHING := $(MAKE) --no-print-directory -j4
+FETCHING := $(MAKE) --no-print-directory -s -j4
 
 ifdef BLAS
 export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(BLAS)
