@@ -35,7 +35,8 @@ from ._core.tensor import as_leaf as _as_leaf
 from ._core.tensor import with_names as _with_names
 from ._data.arrow import from_arrow
 from ._data.cast import METHODS as _METHODS
-from ._data.compose import einsum, histogramdd, lu, nonzero, positive, tensordot, typename, unique, unique_consecutive
+from ._data.compose import einsum, histogramdd, lu, nonzero, norm_except_dim, positive, tensordot, typename, unique, unique_consecutive
+from ._data.compose import weight_norm as _weight_norm
 from ._data.create import LEGACY as _LEGACY
 from ._data.create import (
     as_tensor,

@@ -13,7 +13,7 @@ from ._gradients.grad import grad as _gradients
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state", "vjp", "vmap"]
 
 
 # --------------------------------------------------------------------------------------------------- one evaluation
@@ -338,3 +338,62 @@ def hessian(func, argnums=0):
             [ 0., 12.]])
     """
     return jacrev(jacrev(func, argnums), argnums)
+
+
+# -------------------------------------------------------------------------------------------------------------- modules
+
+
+def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """Returns `module(*args, **kwargs)` with other parameters and buffers, by their names: those of a dictionary, or of several with different
+    names. Others are the module's own.
+
+    `args` is a tuple, or the one argument. With `tie_weights`, the default, a tensor that the module has under several names is replaced under all of
+    them; with `strict` the names must be those of the module. Raises ValueError for a name in two dictionaries, and for different tensors under names
+    that are tied.
+
+    >>> torch.func.functional_call(torch.nn.Linear(1, 1), {"weight": torch.ones(1, 1), "bias": torch.zeros(1)}, torch.ones(1, 1))
+    tensor([[1.]])
+    """
+    from .nn.utils.stateless import _functional_call
+
+    given = parameter_and_buffer_dicts
+    if not isinstance(given, dict):
+        if not isinstance(given, (list, tuple)) or not all(isinstance(each, dict) for each in given):
+            raise ValueError(f"functional_call: expected a dictionary, or a list of dictionaries, but got {type(given).__name__}")
+        names = [name for each in given for name in each]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name} appears in multiple dictionaries; behavior of functional call is ambiguous")
+        given = {name: value for each in given for name, value in each.items()}
+    return _functional_call(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def stack_module_state(models):
+    """Returns the parameters and the buffers of several modules of one class, stacked along a new first dimension, as two dictionaries by name.
+
+    The stacked parameters are leaves that require a gradient if the modules' do. Raises RuntimeError unless there is a module, and all are of one
+    class and in one mode.
+
+    >>> params, buffers = torch.func.stack_module_state([torch.nn.Linear(2, 1) for _ in range(3)])
+    >>> params["weight"].shape, buffers
+    (torch.Size([3, 1, 2]), {})
+    """
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({model.training for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    return tuple(
+        {name: stacked_leaf([dict(each)[name] for each in columns], name) for name in dict(columns[0])}
+        for columns in ([list(model.named_parameters()) for model in models], [list(model.named_buffers()) for model in models])
+    )
+
+
+def stacked_leaf(tensors, name):
+    """The tensors along a new first dimension, without a history."""
+    wanted = {t.requires_grad for t in tensors}
+    if len(wanted) > 1:
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+    return _f.stack(tensors).detach().requires_grad_(wanted.pop())

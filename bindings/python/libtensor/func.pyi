@@ -1,7 +1,8 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ._core.tensor import Tensor
+from .nn.modules.module import Module
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = ..., has_aux: bool = ...) -> Callable[..., Any]: ...
 def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = ..., has_aux: bool = ...) -> Callable[..., tuple[Any, Any]]: ...
@@ -23,3 +24,13 @@ def vmap(
     func: Callable[..., Any], in_dims: Any = ..., out_dims: Any = ..., randomness: str = ..., *, chunk_size: int | None = ...
 ) -> Callable[..., Any]: ...
 def hessian(func: Callable[..., Tensor], argnums: int | tuple[int, ...] = ...) -> Callable[..., Any]: ...
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = ...,
+    kwargs: dict[str, Any] | None = ...,
+    *,
+    tie_weights: bool = ...,
+    strict: bool = ...,
+) -> Any: ...
+def stack_module_state(models: Iterable[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]: ...

@@ -37,6 +37,23 @@ def positive(input):
     return input
 
 
+def norm_except_dim(v, pow=2, dim=0):
+    """The norms over all dimensions but `dim`, with sizes 1 in the place of the others; one norm of all elements for `dim` -1.
+
+    >>> torch.norm_except_dim(torch.tensor([[3., 4.], [5., 12.]]), 2, 0)
+    tensor([[ 5.],
+            [13.]])
+    """
+    if dim == -1:
+        return v.norm(pow)
+    return v.norm(pow, [i for i in range(v.dim()) if i != dim % v.dim()], True) if v.dim() > 1 else v.abs()
+
+
+def weight_norm(v, g, dim=0):
+    """`v` times `g`, divided by the norms of `v` over all dimensions but `dim`."""
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
 def typename(obj):
     """The name of an object's type, a tensor's in its legacy form.
 

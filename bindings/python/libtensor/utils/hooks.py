@@ -63,8 +63,9 @@ class BackwardHook:
         """Returns the result of the module, with a node that calls the pre-hooks in the graph of its tensors."""
         single = not isinstance(result, tuple)
         node, positions, observed = self._observed((result,) if single else result)
+        count = len(observed)  # the hook must not refer to the results, whose node refers to it
         if node is not None:
-            node.register_hook(lambda _, grads: self._enter(grads, positions, len(observed)))
+            node.register_hook(lambda _, grads: self._enter(grads, positions, count))
         return observed[0] if single else observed
 
     @staticmethod

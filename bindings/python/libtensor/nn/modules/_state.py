@@ -11,7 +11,7 @@ from ..._base.device import device as _device
 from ..._base.dtypes import dtype as _dtype
 from ..._core.modes import no_grad
 from ..._core.tensor import Tensor
-from ..parameter import Parameter, is_lazy
+from ..parameter import Parameter, UninitializedBuffer, is_lazy
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
@@ -131,17 +131,22 @@ def converted_parameter(param: Parameter, fn: Callable[[Tensor], Tensor]) -> Par
     keeps = data.is_meta == param.is_meta and data.layout is param.layout
     grad = param.grad
     if keeps:
+        param.grad = None  # which has the dtype of the data
         param.data = data
         made = param
     else:
         made = Parameter(data, param.requires_grad)
     if grad is not None:
         with no_grad():
-            moved = fn(grad)
-        if keeps:
-            grad.data = moved
-        else:
-            made.grad = moved.requires_grad_(grad.requires_grad)
+            made.grad = fn(grad).requires_grad_(grad.requires_grad)
+    return made
+
+
+def converted_buffer(buffer: Tensor, fn: Callable[[Tensor], Tensor]) -> Tensor:
+    """Returns what `fn` returns for a buffer, uninitialized for an uninitialized one."""
+    made = fn(buffer)
+    if isinstance(buffer, UninitializedBuffer) and not is_lazy(made):
+        return UninitializedBuffer(False, made.device, made.dtype, buffer.__dict__["persistent"])
     return made
 
 

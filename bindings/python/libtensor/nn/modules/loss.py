@@ -187,7 +187,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             reduction=self.reduction,
             ignore_index=self.ignore_index,
             label_smoothing=self.label_smoothing,
-            options=self.options,  # type: ignore[call-arg]
+            options=self.options,
         )
 
     def extra_repr(self) -> str:

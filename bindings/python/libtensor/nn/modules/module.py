@@ -480,7 +480,7 @@ class Module:
                 self._parameters[name] = _state.converted_parameter(param, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
-                self._buffers[name] = fn(buffer)
+                self._buffers[name] = _state.converted_buffer(buffer, fn)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:

@@ -1,5 +1,18 @@
-"""Helpers under the names of torch.nn.utils."""
+"""Helpers for modules: limits for gradients, vectors of parameters, normalization of weights, parametrizations, fusion, sequences."""
 
-from . import rnn
+from . import clip_grad, convert_parameters, fusion, init, memory_format, parametrizations, parametrize, prune, rnn, stateless
+from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
+from .convert_parameters import parameters_to_vector, vector_to_parameters
+from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
+from .init import skip_init
+from .memory_format import convert_conv2d_weight_memory_format, convert_conv3d_weight_memory_format
+from .spectral_norm import remove_spectral_norm, spectral_norm
+from .weight_norm import remove_weight_norm, weight_norm
 
-__all__ = ["rnn"]
+__all__ = [
+    *("clip_grad", "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "convert_conv2d_weight_memory_format"),
+    *("convert_conv3d_weight_memory_format", "convert_parameters", "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval"),
+    *("fuse_linear_bn_weights", "fusion", "get_total_norm", "init", "memory_format", "parameters_to_vector", "parametrizations", "parametrize"),
+    *("prune", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters"),
+    "weight_norm",
+]
