@@ -5,18 +5,6 @@
 const { existsSync } = require('node:fs');
 const path = require('node:path');
 
-// The names are literal, so that bundlers and tracers of files follow them. In a checkout the addon is in build/.
-function packaged() {
-  switch (`${process.platform}-${process.arch}`) {
-    case 'linux-x64':
-      return require('@libtensor/linux-x64');
-    case 'linux-arm64':
-      return require('@libtensor/linux-arm64');
-    default:
-      throw Object.assign(new Error('there is no package for this platform'), { code: 'MODULE_NOT_FOUND' });
-  }
-}
-
 const platform = `@libtensor/${process.platform}-${process.arch}`;
 const built = path.join(__dirname, '..', 'build', 'libtensor.node');
 
@@ -36,9 +24,19 @@ function instance(addon) {
   return addon;
 }
 
+// The names are literal, and in a try block, so that bundlers and tracers of files follow the one that is installed. In a checkout the addon
+// is in build/.
 function load() {
   try {
-    return existsSync(built) ? open(built) : instance(packaged());
+    if (existsSync(built)) return open(built);
+    switch (`${process.platform}-${process.arch}`) {
+      case 'linux-x64':
+        return instance(require('@libtensor/linux-x64'));
+      case 'linux-arm64':
+        return instance(require('@libtensor/linux-arm64'));
+      default:
+        throw Object.assign(new Error('there is no package for this platform'), { code: 'MODULE_NOT_FOUND' });
+    }
   } catch (cause) {
     const message = /MODULE_NOT_FOUND/.test(cause.code)
       ? `libtensor: neither the package ${platform} is installed, which npm install brings unless optional dependencies are omitted, ` +

@@ -44,6 +44,7 @@ static void close_env(napi_env env, void *data, void *hint) {
   for (lt_binding *b = e->bindings; b && b->name; b++) free((char *)b->name);
   free(e->bindings);
   lt_free_async(e);
+  if (!e->eager) return;  // finalizers may still come, as in Deno
   lt_free_pool(e->pool);
   free(e);
 }

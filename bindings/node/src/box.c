@@ -92,6 +92,7 @@ static void finalize(napi_env env, void *data, void *hint) {
   (void)hint;
   lt_box *box = data;
   lt_env *e = lt_get_env(env);
+  if (!e || e->closing) return;
   napi_delete_reference(env, box->object);
   if (!box->disposed) let_go(env, e, box);
   forget(e, box);

@@ -26,6 +26,7 @@ static void buffer_collected(napi_env env, void *data, void *hint) {
   (void)data;
   lt_env *e = lt_get_env(env);
   loan *l = hint;
+  if (!e || e->closing) return;
   if (l->previous)
     l->previous->next = l->next;
   else
