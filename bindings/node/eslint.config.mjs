@@ -7,7 +7,7 @@ const nodeGlobals = Object.fromEntries(
 export default [
   { ignores: ['gen_*', 'build/**'] },
   js.configs.recommended,
-  { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs', ecmaVersion: 2024, globals: nodeGlobals } },
+  { files: ['**/*.js', '**/*.cjs'], languageOptions: { sourceType: 'commonjs', ecmaVersion: 2024, globals: nodeGlobals } },
   { files: ['neighbours/tests/**'], languageOptions: { globals: { test: 'readonly', expect: 'readonly' } } },
   { files: ['index.js'], rules: { 'no-unused-vars': ['error', { ignoreRestSiblings: true }] } },
 ];
