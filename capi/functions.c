@@ -31,13 +31,16 @@ void tensor_restore_transform(uint32_t level) {
   if (me) me->modes.level = level;
 }
 
-tensor_status tensor_gradient_kinds(const tensor_t *const *tensors, int64_t n, uint8_t *kinds) {
+tensor_status tensor_gradient_kinds(const tensor_t *const *tensors, int64_t n, bool usable,
+                                    uint8_t *kinds) {
   for (int64_t i = 0; i < n; i++) {
     lt_slot *slot = lt_resolve(tensors[i], LT_TENSOR, "gradient_kinds", "tensors");
     if (!slot) return TENSOR_ERROR_HANDLE;
     // What has a history is freed at once (slot.freeEagerly).
     kinds[i] = slot->immediate ? lt_gradient_kind(slot) : LT_NO_GRADIENT;
     lt_unpin();
+    tensor_node_t *none = NULL;
+    if (usable && kinds[i] == LT_STALE_VIEW) return tensor_grad_fn(tensors[i], &none);
   }
   return TENSOR_OK;
 }

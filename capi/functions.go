@@ -18,6 +18,8 @@ func lt_gradient_kind(c *C.lt_slot) C.uint8_t {
 	switch t := of(c).tensor; {
 	case autograd.IsUntrackedView(t):
 		return C.LT_UNTRACKED_VIEW
+	case autograd.IsStale(t):
+		return C.LT_STALE_VIEW
 	case autograd.Wanted(t):
 		return C.LT_GRADIENT
 	}

@@ -6,8 +6,9 @@
 #include "../include/tensor.h"
 
 // What autograd knows of a tensor. An untracked view was made under no_grad of one that requires
-// grad, and requires grad as that does.
-enum { LT_NO_GRADIENT, LT_GRADIENT, LT_UNTRACKED_VIEW };
+// grad, and requires grad as that does. A stale view has no gradient since its memory was written
+// to.
+enum { LT_NO_GRADIENT, LT_GRADIENT, LT_UNTRACKED_VIEW, LT_STALE_VIEW };
 
 // Returns whether the calling thread is inside a transform.
 TENSOR_API bool tensor_is_transforming(void);
@@ -20,9 +21,9 @@ TENSOR_API bool tensor_exchange_grad_enabled(bool enabled);
 TENSOR_API uint32_t tensor_lower_transform(int64_t level);
 TENSOR_API void tensor_restore_transform(uint32_t level);
 
-// Writes what autograd knows of each of n tensors to kinds.
+// Writes what autograd knows of each of n tensors to kinds. With usable, a stale view is an error.
 TENSOR_API tensor_status tensor_gradient_kinds(const tensor_t *const *tensors, int64_t n,
-                                               uint8_t *kinds);
+                                               bool usable, uint8_t *kinds);
 
 // Returns the context that tensor_record_function was given with deleter for the call that made
 // self, where nothing but self keeps that call; otherwise NULL. Calls no function of the program,

@@ -48,7 +48,7 @@ func (m creationMeta) give(t *tensor.Tensor) {
 		t.SetHistory(m)
 		return
 	}
-	v := &Variable{creationMeta: m, requires: true, since: t.Storage().Version()}
+	v := &Variable{creationMeta: m, requires: true, since: t.Version()}
 	v.refs.Store(1)
 	t.SetHistory(v)
 }

@@ -28,11 +28,19 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	}
 	n := newNode(name, len(inputs))
 	defer n.Release()
+	given, results := allValuesOf(inputs), allValuesOf(outputs)
+	for i, t := range results {
+		if err := n.resultOf(t, given, i, len(results)); err != nil {
+			return nil, err
+		}
+	}
 	for i, t := range inputs {
-		n.edges[i] = edgeTo(t)
+		var err error
+		if n.edges[i], err = checkedEdge(t); err != nil {
+			return nil, err
+		}
 	}
 	n.number = numbers.Add(1)
-	given, results := allValuesOf(inputs), allValuesOf(outputs)
 	n.results(results...)
 	var few [4]int
 	graded, partial := few[:0], false // the results that have gradients, and whether some are no tensors
@@ -40,11 +48,6 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 		partial = partial || t == nil
 		if t != nil && differentiable(t) && !slices.Contains(constant, int64(i)) {
 			graded = append(graded, i)
-		}
-	}
-	for i, t := range results {
-		if err := n.resultOf(t, given, i, len(results)); err != nil {
-			return nil, err
 		}
 	}
 	var present []bool // which results are tensors, where some are none
@@ -109,6 +112,12 @@ func RecordFunctionWeak(c aten.Ctx, name string, inputs, outputs []*tensor.Tenso
 
 // IsUntrackedView tells whether a tensor is a view that was made, while calls were not recorded, of one whose gradient is wanted.
 func IsUntrackedView(t *tensor.Tensor) bool { return creationMetaOf(t) == noGradView && wanted(t) }
+
+// IsStale tells whether a tensor is a view that has no history any more, since what it shares memory with was written to.
+func IsStale(t *tensor.Tensor) bool {
+	v := variableOf(t)
+	return v != nil && v.regenerateGradFn(valuesOf(t)) != nil
+}
 
 // Wanted tells whether the gradient of a tensor is wanted.
 func Wanted(t *tensor.Tensor) bool { return wanted(t) }
@@ -208,7 +217,7 @@ func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results i
 	}
 	v := track(t)
 	v.views(nil)
-	v.creationMeta, v.functionView, v.since = 0, functionViewOf(t, results), t.Storage().Version()
+	v.creationMeta, v.functionView, v.since = 0, functionViewOf(t, results), t.Version()
 	v.become(n, i)
 }
 

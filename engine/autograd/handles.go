@@ -240,16 +240,16 @@ func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	if inferred(self) {
 		return 0, status.Runtimef("Inference tensors do not track version counter.")
 	}
-	return self.Storage().Version(), nil
+	return self.Version(), nil
 }
 
 // IncrementVersion counts a write.
 func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
-	self.Storage().Wrote()
+	self.Wrote()
 	return nil
 }
 
-// Untracked is self without its history and without tangents; writes to it are not counted.
+// Untracked is self without its history and without tangents; writes to it and its views are not counted for self.
 func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
 	for l := t.Dual(); l != nil; l = t.Dual() {
@@ -262,7 +262,7 @@ func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	lend(t)
 	t.SetDetached()
-	t.SkipVersion()
+	t.CountApart()
 	return t, nil
 }
 

@@ -103,14 +103,14 @@ func saversOf(c aten.Ctx) *savers {
 
 // packed saves a tensor by hooks, which are shown it with its history. The parcel takes the reference to them over.
 func (s *savers) packed(c aten.Ctx, t *tensor.Tensor) (*parcel, error) {
-	version := valuesOf(t).Storage().Version()
+	version := valuesOf(t).Version()
 	made, err := program.Pack(c.Recorded(false), s.pack, s.data, t)
 	if err != nil {
 		s.release()
 		return nil, err
 	}
 	p := &parcel{s, made, likeOf(t)}
-	if valuesOf(t).Storage().Version() != version {
+	if valuesOf(t).Version() != version {
 		p.drop()
 		return nil, status.Runtimef("A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified " +
 			"by in-place operations as this can lead to unexpected side-effects: change a clone() of them")
@@ -157,7 +157,7 @@ func (n *Node) save(c aten.Ctx, s saved, shown *tensor.Tensor) (at int, err erro
 		s.t.Release()
 		s.t = nil
 	} else {
-		s.version = valuesOf(s.t).Storage().Version()
+		s.version = valuesOf(s.t).Version()
 		s.follows = s.from.Node != nil && s.from.Node.leaf != nil && s.t.Parts() == nil && s.from.Node.leaf.Storage() == s.t.Storage()
 	}
 	n.saved = append(n.saved, s)
@@ -187,7 +187,7 @@ func (n *Node) miss(name string) {
 
 // unchanged refuses a saved tensor that was written to since.
 func (n *Node) unchanged(s *saved) error {
-	if now := valuesOf(s.t).Storage().Version(); now != s.version {
+	if now := valuesOf(s.t).Version(); now != s.version {
 		return n.stale(s, now)
 	}
 	if from := s.from.Node; s.of != nil && from != nil && from.leaf == nil && s.of.cut.Load() == from.number {

@@ -153,7 +153,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		s.Check(s.node.unchanged(v))
 		if n := v.from.Node; v.follows && n.leaf.Storage() != kept.Storage() { // it has other data since
 			if variableOf(n.leaf).elsewhere {
-				s.Check(s.node.stale(v, n.leaf.Storage().Version()))
+				s.Check(s.node.stale(v, n.leaf.Version()))
 			}
 			kept = n.leaf
 			s.Check(s.use(kept, s.node.name))

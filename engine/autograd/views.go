@@ -89,7 +89,7 @@ func (w *viewed) origin() (*tensor.Tensor, *Variable) {
 // see notes that the view's node is that of its base as it is.
 func (w *viewed) see() {
 	base, root := w.origin()
-	w.version, w.changes = base.Storage().Version(), root.changes
+	w.version, w.changes = base.Version(), root.changes
 }
 
 // seen is see for the view with history v.
@@ -171,7 +171,7 @@ func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name strin
 	w.look(variableOf(w.base))
 	v.view, v.functionView, v.creationMeta = w, variableOf(t).functionView, w.root.creationMeta
 	if v.functionView != 0 {
-		v.since = made.Storage().Version()
+		v.since = made.Version()
 	}
 }
 
@@ -334,14 +334,14 @@ func Hand(t *tensor.Tensor) {
 // regenerateGradFn gives a view the node that follows from its base, where that has changed since. One of several views, and a view that a
 // custom function returned, have none then.
 func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
-	if v.functionView != 0 && v.since != t.Storage().Version() {
+	if v.functionView != 0 && v.since != t.Version() {
 		if n, output := v.made(); n != nil {
 			defer n.Release()
 			return v.functionView.stale(output, n.call())
 		}
 	}
 	if v.view == nil {
-		if v.creationMeta != 0 && v.node == nil && v.since != t.Storage().Version() {
+		if v.creationMeta != 0 && v.node == nil && v.since != t.Version() {
 			return v.creationMeta.stale()
 		}
 		return nil
@@ -360,7 +360,7 @@ func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, another bool, err er
 	defer v.mu.Unlock()
 	w := v.view
 	base, root := w.origin()
-	if w.version == base.Storage().Version() && w.changes == root.changes || v.node == nil && !root.wanted() {
+	if w.version == base.Version() && w.changes == root.changes || v.node == nil && !root.wanted() {
 		return nil, false, nil
 	}
 	if w.multiOutput {

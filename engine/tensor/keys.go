@@ -118,17 +118,24 @@ func (t *Tensor) Detached() uint64 { return t.kind.detached }
 // Viewing tells whether the tensor was made as a view of another one.
 func (t *Tensor) Viewing() bool { return t.kind.viewing }
 
-// SkipVersion has writes to the tensor not counted.
-func (t *Tensor) SkipVersion() { t.kind.skipsVersion = true }
+// CountApart has writes to the tensor, and to the views that are made of it from now on, counted for these alone, not for others over the storage.
+func (t *Tensor) CountApart() { t.kind.writes = new(atomic.Int64) }
 
-// SkipsVersion tells whether writes to the tensor are not counted.
-func (t *Tensor) SkipsVersion() bool { return t.kind.skipsVersion }
+// Version is how often operators have written to the tensor, or to what shares memory with it.
+func (t *Tensor) Version() int64 {
+	if w := t.kind.writes; w != nil {
+		return t.storage.Version() + w.Load()
+	}
+	return t.storage.Version()
+}
 
 // Wrote counts a write to the tensor.
 func (t *Tensor) Wrote() {
-	if !t.SkipsVersion() {
-		t.storage.Wrote()
+	if w := t.kind.writes; w != nil {
+		w.Add(1)
+		return
 	}
+	t.storage.Wrote()
 }
 
 // Plain is an alias without a history and without names.
@@ -173,15 +180,15 @@ func (t *Tensor) leave() {
 
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
-	layout       Layout
-	detached     uint64 // the number of the detach() that it comes from, or of which it is a view
-	viewing      bool   // it was made as a view of another tensor
-	skipsVersion bool   // writes to it are not counted
-	wrapped      bool   // a wrapped number: stands for a plain number in promotion
-	zeroDim      bool   // it counts in promotion as a tensor without dimensions, whatever it has
-	fixed        bool   // it is one that an operator's function made of a plain number, not one that was given as a tensor
-	keys         Keys
-	state        any
-	history      History
-	names        *[]string // of the dimensions; nil where none has one
+	layout   Layout
+	detached uint64        // the number of the detach() that it comes from, or of which it is a view
+	viewing  bool          // it was made as a view of another tensor
+	writes   *atomic.Int64 // what counts writes to it and its views, nil where the storage does
+	wrapped  bool          // a wrapped number: stands for a plain number in promotion
+	zeroDim  bool          // it counts in promotion as a tensor without dimensions, whatever it has
+	fixed    bool          // it is one that an operator's function made of a plain number, not one that was given as a tensor
+	keys     Keys
+	state    any
+	history  History
+	names    *[]string // of the dimensions; nil where none has one
 }

@@ -265,7 +265,7 @@ func (t *Tensor) View(op string, sizes, strides []int64, offset int64) (*Tensor,
 func (t *Tensor) ViewAs(op string, d dtype.DType, sizes, strides []int64, offset int64) (*Tensor, error) {
 	v, err := New(op, t.storage, d, sizes, strides, offset)
 	if err == nil {
-		v.device, v.kind.detached, v.kind.viewing = t.device, t.kind.detached, true
+		v.device, v.kind.detached, v.kind.viewing, v.kind.writes = t.device, t.kind.detached, true, t.kind.writes
 	}
 	return v, err
 }

@@ -156,7 +156,7 @@ static bool is_argument(const application *a, PyObject *o) {
 }
 
 // Tells ctx which arguments are tensors, and which of these require grad; any is whether one does.
-static bool tell(application *a, bool *any) {
+static bool tell(application *a, bool recording, bool *any) {
   const state *s = a->s;
   PyObject *are = PyType_GenericAlloc(&PyTuple_Type, a->n);
   PyObject *need = PyType_GenericAlloc(&PyTuple_Type, a->n);
@@ -164,7 +164,7 @@ static bool tell(application *a, bool *any) {
   bool told = are && need && kinds;
   for (Py_ssize_t i = 0; i < a->n && told; i++)
     if (read_tensor(s, a->args[i], a->in + a->inputs)) a->inputs++;
-  told = told && done(s, library.gradient_kinds(a->in, a->inputs, kinds));
+  told = told && done(s, library.gradient_kinds(a->in, a->inputs, recording, kinds));
   for (Py_ssize_t i = 0, k = 0; i < a->n && told; i++) {
     void *handle;
     const bool is = read_tensor(s, a->args[i], &handle);
@@ -235,12 +235,13 @@ static bool collect(application *a, PyObject *dirty, PyObject **constant, bool r
   bool ready = kinds && tensors;
   for (Py_ssize_t i = 0; ready && i < a->outputs; i++)
     if (read_tensor(s, a->items[i], a->out + i)) tensors[n++] = a->out[i];
-  ready = ready && done(s, library.gradient_kinds(tensors, n, kinds));
+  ready = ready && done(s, library.gradient_kinds(tensors, n, false, kinds));
   for (Py_ssize_t i = 0, k = 0; ready && i < a->outputs; i++) {
     PyObject *old = a->items[i];
     if (!a->out[i]) continue;
     const uint8_t kind = kinds[k++];
-    if ((kind != LT_GRADIENT && !is_argument(a, old)) || is_among(dirty, old)) continue;
+    const bool own = kind == LT_NO_GRADIENT || kind == LT_UNTRACKED_VIEW;
+    if ((own && !is_argument(a, old)) || is_among(dirty, old)) continue;
     PyObject *other = other_tensor(a, old, recording);
     if (!(ready = other)) break;
     if (is_among(*constant, old)) {
@@ -363,12 +364,11 @@ static PyObject *apply_forward(application *a, PyObject *names) {
   a->in = a->n <= MOST ? in : malloc((size_t)a->n * sizeof *in);
   bool any = false;
   PyObject *made = NULL;
-  if (a->in && tell(a, &any)) {
-    const bool recording = library.exchange_grad_enabled(false);
-    if (call_forward(a, names) && take_apart(a, room) && finish(a, recording, any))
-      made = results(a);
-    library.exchange_grad_enabled(recording);
-  }
+  const bool recording = library.exchange_grad_enabled(false);
+  if (a->in && tell(a, recording, &any) && call_forward(a, names) && take_apart(a, room) &&
+      finish(a, recording, any))
+    made = results(a);
+  library.exchange_grad_enabled(recording);
   for (Py_ssize_t i = 0; i < a->outputs; i++) Py_DecRef(a->items[i]);
   if (a->items && (void **)a->items != room) free(a->items);
   if (a->made) Py_DecRef(a->made);

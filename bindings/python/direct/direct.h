@@ -193,7 +193,7 @@ typedef struct {
   tensor_status (*list_beyond)(struct lt_list *, const char *, double);
   tensor_status (*list_end)(struct lt_list *, void **);
   bool (*is_transforming)(void), (*exchange_grad_enabled)(bool);
-  tensor_status (*gradient_kinds)(void *const *, int64_t, uint8_t *);
+  tensor_status (*gradient_kinds)(void *const *, int64_t, bool, uint8_t *);
   void *(*sole_context)(const void *, void (*)(void *));
   tensor_status (*detach)(const void *, void **), (*view_as)(const void *, const void *, void **);
   tensor_status (*requires_grad)(const void *, bool *);

@@ -184,3 +184,15 @@ def test_a_view_that_is_saved_is_the_result_that_it_is():
     assert grad.tolist() == [[4], [9]]
     # The derivative of y*y by y is 2y, and that of y by x is y*y again.
     assert torch.autograd.grad(grad.sum(), x)[0].tolist() == [[16], [54]]
+
+
+def test_a_stale_view_is_no_argument_of_a_function():
+    x = torch.ones(2, 2, requires_grad=True) * 1
+    y = returning(lambda ctx, x: x)(x)
+    x.mul_(2)
+    called = []
+    with pytest.raises(RuntimeError, match="Output 0 of Returning is a view and its base or another view of its base has been modified inplace"):
+        returning(lambda ctx, x: called.append(x) or x * 2)(y)
+    assert not called
+    with torch.no_grad():
+        assert returning(lambda ctx, x: x * 2)(y).tolist() == [[4, 4], [4, 4]]

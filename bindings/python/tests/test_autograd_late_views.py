@@ -175,3 +175,20 @@ def test_hooks_of_a_view_are_of_what_it_was(write, gradient):
     write(z)
     (y.sum() / 2 + z.sum() / 2 + x.sum()).backward()
     assert x.grad.tolist() == gradient
+
+
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x[0], lambda x: x.view(4), lambda x: x.detach()])
+def test_writes_to_data_are_seen_by_what_saved_it_alone(view):
+    x, w = torch.ones(2, 2), torch.ones(2, 2, requires_grad=True)
+    data = x.data
+    version = x._version
+    of_data, of_x = data * w, x * w
+    view(data).mul_(2)
+    assert x._version == version and torch.equal(x, data)
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+        of_data.sum().backward()
+    of_x.sum().backward()
+    of_data = data * w
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+        of_data.sum().backward()
