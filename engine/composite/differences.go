@@ -46,7 +46,7 @@ func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *t
 	if t.Numel() == 0 { // nobody takes differences of nothing n times
 		sizes := slices.Clone(t.Sizes())
 		sizes[at] = size - n
-		return s.result(out, s.Empty(t, t.DType(), sizes...))
+		return s.castTo(out, s.Empty(t, t.DType(), sizes...))
 	}
 	for range n {
 		size--
@@ -65,7 +65,7 @@ func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *t
 			return nil, s.Err
 		}
 	}
-	return s.result(out, t)
+	return s.castTo(out, t)
 }
 
 // joined has the given tensors, nil ones left out, behind one another along dim.

@@ -76,7 +76,7 @@ func (b *bags) inside() {
 		if least >= 0 {
 			least = most
 		}
-		b.Fail(status.Indexf("%s: indices must be from 0 to %d, and name one of the %d rows of weight, but one is %d", b.Op, rows-1, rows, least))
+		b.Failf("indices must be from 0 to %d, and name one of the %d rows of weight, but one is %d", rows-1, rows, least)
 	}
 }
 

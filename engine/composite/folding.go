@@ -11,7 +11,7 @@ import (
 
 // NnUnfold has what windows of images meet as columns.
 func NnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
-	p := pooling{scope: within(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
+	p := pooling{scope: within(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
 	defer p.Close()
 	p.expand()
 	images := p.batched(self)

@@ -47,7 +47,7 @@ func fractionalMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel
 	if !self.DType().IsFloatingPoint() {
 		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
 	}
-	p := pooling{scope: within(c, op), n: n, kernel: kernel, sizes: sizes}
+	p := pooling{scope: within(c, op), n: n, kernel: kernel, sizes: sizes, counted: true}
 	defer p.Close()
 	p.expand()
 	images := p.batched(self)

@@ -163,6 +163,9 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 			}
 		}
 	}
+	if n == 0 || n == 1 { // a copy, in PyTorch too
+		return s.castTo(out, s.Cast(power, self.DType()))
+	}
 	return s.result(out, s.Cast(power, self.DType()))
 }
 

@@ -271,5 +271,5 @@ func LinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64
 	}
 	matrix, vector := s.Reshape(from, rows, columns), s.Reshape(other, rows)
 	x := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, matrix, vector, true) })
-	return s.result(out, s.Reshape(x, rest...))
+	return s.castTo(out, s.Reshape(x, rest...))
 }

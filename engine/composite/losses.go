@@ -308,7 +308,7 @@ func NnMultilabelSoftMarginLoss(c aten.Ctx, self, target, weight *tensor.Tensor,
 	s := lose(c, "nn_multilabel_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	if self.Dim() == 0 {
-		s.Fail(status.Runtimef("%s: self must have a dimension, that of classes", s.Op))
+		s.Fail(status.Indexf("%s: self must have a dimension, that of classes", s.Op))
 	}
 	on, off := s.logSigmoid(self), s.logSigmoid(s.negative(self))
 	each := s.times(s.negative(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.Int(1), target), off))), weight)

@@ -23,15 +23,11 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 		return l
 	}
 	if self.Dim() == 0 {
-		s.Fail(status.Valuef("%s: self must have a dimension, that of classes", s.Op))
+		s.Fail(status.Indexf("%s: self must have a dimension, that of classes", s.Op))
 		return l
 	}
 	l.dim = int64(min(1, self.Dim()-1))
 	sizes := slices.Delete(slices.Clone(self.Sizes()), int(l.dim), int(l.dim)+1)
-	if d := target.DType(); d != dtype.Int64 && d != dtype.Uint8 {
-		s.Fail(status.Runtimef("%s: classes must be of int64 or uint8, but are of %v", s.Op, d))
-		return l
-	}
 	switch {
 	case slices.Equal(sizes, target.Sizes()):
 	case self.Dim() == 1 && slices.Equal(target.Sizes(), []int64{1}):
@@ -42,6 +38,12 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 		s.Fail(status.Valuef("%s: target must have a class for each of the %d examples of self, but has sizes %v", s.Op, sizes[0], target.Sizes()))
 	default:
 		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, without that of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
+	}
+	if d := target.DType(); d != dtype.Int64 && d != dtype.Uint8 {
+		s.Fail(status.Runtimef("%s: classes must be of int64 or uint8, but are of %v", s.Op, d))
+	}
+	if s.Err != nil {
+		return l
 	}
 	l.valid = s.Binary(s.C.Ne, target, s.Int(ignore))
 	l.index = s.Where(l.valid, s.Cast(target, dtype.Int64), s.Int(0))
@@ -61,8 +63,26 @@ func NnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*
 	s := within(c, "nn_nll_loss")
 	defer s.Close()
 	at := s.Unsqueeze(index, dim)
-	found := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, self, dim, at, false) })
+	found := s.Step(func() (*tensor.Tensor, error) {
+		t, err := c.Gather(nil, self, dim, at, false)
+		return t, s.classError(err, self.Sizes()[dim], index)
+	})
 	return s.result(nil, s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.SqueezeDim(nil, t, dim) }, found))
+}
+
+// classError is the error of an index that names no class, which is an index error as in PyTorch; other errors stay.
+func (s *scope) classError(err error, classes int64, index *tensor.Tensor) error {
+	if err == nil || s.Err != nil {
+		return err
+	}
+	least, most, known := s.extremes(index)
+	if !known || least >= 0 && most < classes {
+		return err
+	}
+	if least >= 0 {
+		least = most
+	}
+	return status.Indexf("%s: Target %d is out of bounds; classes are from 0 to %d", s.Op, least, classes-1)
 }
 
 // weightOf is the weight of the class of each example, 0 of what is left out; without weights it tells what is not.
@@ -216,7 +236,7 @@ func NnMultiMarginLoss(c aten.Ctx, self, target *tensor.Tensor, p int64, margin 
 		return nil, status.Runtimef("%s: target must have the class of each of the %d examples, of int64, but has sizes %v, of %v", s.Op, n, target.Sizes(), target.DType())
 	}
 	if weight != nil && (weight.Dim() != 1 || weight.Sizes()[0] != m) {
-		return nil, status.Valuef("%s: weight must have %d elements, one for each class, but has sizes %v", s.Op, m, weight.Sizes())
+		return nil, status.Runtimef("%s: weight must have %d elements, one for each class, but has sizes %v", s.Op, m, weight.Sizes())
 	}
 	at := s.Reshape(target, n, 1)
 	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })

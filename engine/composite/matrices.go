@@ -25,12 +25,7 @@ func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	product := s.Mul(s.Reshape(self, wideA...), s.Reshape(other, wideB...))
 	made := s.Reshape(s.Contiguous(product), sizes...)
-	if s.Err != nil || out == nil {
-		return s.Give(made)
-	}
-	r, err := ops.DeliverCast(s.Op, out, made)
-	aten.Wrote(err, out)
-	return r, err
+	return s.castTo(out, made)
 }
 
 // Vander is the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.

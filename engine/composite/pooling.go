@@ -134,7 +134,7 @@ func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.
 }
 
 func avgPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
-	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil}
+	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil, counted: n == 2}
 	defer p.Close()
 	if divisor == 0 {
 		p.Failf("divisor_override must not be 0")
@@ -221,6 +221,7 @@ type pooling struct {
 	n                                 int
 	kernel, stride, padding, dilation []int64
 	ceil, volumes, row                bool
+	counted                           bool // too few dimensions are an index error, as PyTorch counts them from the end
 	sizes                             []int64
 	format                            shape.MemoryFormat
 }
@@ -318,6 +319,10 @@ func (p *pooling) batchedFrom(self *tensor.Tensor, first int) *tensor.Tensor {
 		return nil
 	}
 	dim := self.Dim()
+	if p.counted && dim <= p.n {
+		p.Fail(status.Indexf("%s: dimension out of range (expected to be in range of [%d, %d], but got %d): input must have %d or %d dimensions", p.Op, -max(dim, 1), max(dim, 1)-1, -p.n-1, p.n+1, p.n+2))
+		return nil
+	}
 	if dim != p.n+1 && dim != p.n+2 || slices.Contains(self.Sizes()[first:], 0) {
 		p.Failf("expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got: %v", p.n+1, p.n+2, self.Sizes())
 		return nil

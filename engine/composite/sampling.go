@@ -85,8 +85,12 @@ func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, align
 	if slices.Min(size) < least {
 		return nil, status.Valuef("%s: expected sizes of at least %d, but got %v", op, least, size)
 	}
-	if !slices.Equal(theta.Sizes(), []int64{size[0], n, n + 1}) {
-		return nil, status.Valuef("%s: expected a batch of %dD affine matrices of sizes %v for size %v, but got %v", op, n, []int64{size[0], n, n + 1}, size, theta.Sizes())
+	if wanted := []int64{size[0], n, n + 1}; !slices.Equal(theta.Sizes(), wanted) {
+		refuse := status.Valuef
+		if theta.Dim() == 3 && slices.Equal(theta.Sizes()[1:], wanted[1:]) {
+			refuse = status.Runtimef // PyTorch multiplies the batches
+		}
+		return nil, refuse("%s: expected a batch of %dD affine matrices of sizes %v for size %v, but got %v", op, n, wanted, size, theta.Sizes())
 	}
 	s := within(c, op)
 	defer s.Close()

@@ -34,6 +34,16 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return r, err
 }
 
+// castTo is result for an out of a dtype that t's can be cast to.
+func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if s.Err != nil || out == nil {
+		return s.Give(t)
+	}
+	r, err := ops.DeliverCast(s.Op, out, t)
+	aten.Wrote(err, out)
+	return r, err
+}
+
 // view is the result of an operator of one operand that takes no output.
 func (s *scope) view(f func(a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return f(a) })

@@ -143,6 +143,15 @@ func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.
 // Finish hands the results of a scope over, or writes them to outs, which have names in errors and are checked before any of them is
 // written.
 func Finish(s *owner.Scope, names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+	return finish(s, true, names, outs, made)
+}
+
+// finishedCast is finished for outs of dtypes that those of numbers can be cast to; indices and ranks have their own.
+func (s *scope) finishedCast(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
+	return finish(&s.Scope, false, names, outs, made)
+}
+
+func finish(s *owner.Scope, exact bool, names []string, outs, made []*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
 	if s.Err != nil {
 		return r, s.Err
 	}
@@ -158,6 +167,7 @@ func Finish(s *owner.Scope, names []string, outs []*tensor.Tensor, made ...*tens
 			return r, err
 		}
 		to := resultIn(s.Op, outs[i], t)
+		to.Exact = exact || !t.DType().IsFloatingPoint() && !t.DType().IsComplex()
 		if to.Sharing = iter.Beside; shape.IsDense(t.Sizes(), t.Strides()) {
 			to.Strides = t.Strides()
 		}

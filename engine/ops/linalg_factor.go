@@ -135,7 +135,7 @@ func Geqrf(outA, outTau, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, e
 	s := within(op)
 	defer s.Close()
 	a, tau := s.reflected(self)
-	r, err := s.finished([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.rounded(a, self.DType()), s.rounded(tau, self.DType()))
+	r, err := s.finishedCast([]string{"a", "tau"}, []*tensor.Tensor{outA, outTau}, s.rounded(a, self.DType()), s.rounded(tau, self.DType()))
 	return r[0], r[1], err
 }
 

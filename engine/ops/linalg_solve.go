@@ -222,7 +222,7 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 			return view.Squeeze(op, nil, solution, func(d int) bool { return d == solution.Dim()-1 })
 		})
 	}
-	r, err := s.finished([]string{"solution", "residuals", "rank", "singular_values"}, []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, solution, residuals, rank, values)
+	r, err := s.finishedCast([]string{"solution", "residuals", "rank", "singular_values"}, []*tensor.Tensor{outSolution, outResiduals, outRank, outSingular}, solution, residuals, rank, values)
 	return r[0], r[1], r[2], r[3], err
 }
 

@@ -62,7 +62,7 @@ func LinalgEig(outValues, outVectors, self *tensor.Tensor) (*tensor.Tensor, *ten
 	defer s.Close()
 	values, vectors := s.general(self, true)
 	d := self.DType().ToComplex()
-	r, err := s.finished([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.rounded(values, d), s.rounded(vectors, d))
+	r, err := s.finishedCast([]string{"eigenvalues", "eigenvectors"}, []*tensor.Tensor{outValues, outVectors}, s.rounded(values, d), s.rounded(vectors, d))
 	return r[0], r[1], err
 }
 

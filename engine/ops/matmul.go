@@ -308,7 +308,7 @@ func innerProduct(op string, out, self, other *tensor.Tensor, conjugate bool) (*
 }
 
 // addOuter adds a product of a column and a row.
-var addOuter = &pointwise{name: "addr", kernel: kernel.Get("addcmul"), rule: promote, exact: true}
+var addOuter = &pointwise{name: "addr", kernel: kernel.Get("addcmul"), rule: promote}
 
 // Addr is beta*self + alpha*outer(vec1, vec2), rounded after every step. For bool, sums are or and products are and. Where beta is 0,
 // self is not read.
@@ -345,9 +345,9 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 	case s.Err != nil:
 		return nil, s.Err
 	case beta.Equal(0):
-		return s.result(out, s.Binary(Mul, s.scaled(a, alpha, d), b))
+		return s.castTo(out, s.Binary(Mul, s.scaled(a, alpha, d), b))
 	case d == dtype.Bool || d.IsReducedFloat():
-		return s.result(out, s.Binary(plus, self, s.Binary(Mul, s.scaled(a, alpha, d), b)))
+		return s.castTo(out, s.Binary(plus, self, s.Binary(Mul, s.scaled(a, alpha, d), b)))
 	}
 	return addOuter.run(out, func(d dtype.DType, p *launch.Params) { p.Set(0, d, alpha) }, self, a, b)
 }

@@ -199,7 +199,7 @@ func Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Ten
 	if d.IsComplex() {
 		return logsumexpComplex(out, self, dim, keepdim)
 	}
-	if out != nil && !out.DType().IsFloatingPoint() {
+	if out != nil && !out.DType().IsFloatingPoint() && !out.DType().IsComplex() {
 		return nil, status.Runtimef("%s: expected floating point type for result tensor, but got %v", op, out.DType())
 	}
 	mask, err := shape.WrapDims(op, dim, self.Dim(), true)
@@ -265,5 +265,5 @@ func logsumexpComplex(out, self *tensor.Tensor, dim []int64, keepdim bool) (*ten
 	if err != nil {
 		return nil, err
 	}
-	return s.result(out, s.reshape(result, reducedSizes(self.Sizes(), mask, keepdim)...))
+	return s.castTo(out, s.reshape(result, reducedSizes(self.Sizes(), mask, keepdim)...))
 }

@@ -28,6 +28,14 @@ func (s *scope) result(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.
 	return Deliver(s.Op, out, t, apart...)
 }
 
+// castTo is result for an out of a dtype that t's can be cast to.
+func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
+	if s.Err != nil || out == nil {
+		return s.Give(t)
+	}
+	return DeliverCast(s.Op, out, t)
+}
+
 // Deliver writes t to out, which takes its shape, has its dtype, and shares no memory with the tensors in apart.
 func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
 	return deliver(resultIn(op, out, t), t, apart)

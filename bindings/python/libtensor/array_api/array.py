@@ -59,15 +59,17 @@ class Array(Tensor):
 
 
 def plain(array, key):
-    """A key as tensors take it: integers of every dtype are positions, and a mask with a size of 0 selects nothing, whatever the sizes are."""
+    """A key as tensors take it: integers of every dtype are positions, and a mask selects nothing if its sizes are those of the array or 0."""
     if isinstance(key, tuple):
         return tuple([plain(None, each) for each in key])
     if not isinstance(key, Tensor):
         return key
     if key.dtype in NARROW:
         return key.to(int64)
-    if key.dtype is bool_ and array is not None and key.ndim == array.ndim and 0 in key.shape and key.shape != array.shape:
-        return _f.zeros(array.shape, dtype=bool_, device=array.device)
+    if key.dtype is bool_ and array is not None and key.ndim <= array.ndim:
+        sizes = array.shape[: key.ndim]
+        if key.shape != sizes and all(n in (0, size) for n, size in zip(key.shape, sizes, strict=True)):
+            return _f.zeros(sizes, dtype=bool_, device=array.device)
     return key
 
 

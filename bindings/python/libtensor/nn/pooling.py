@@ -7,12 +7,23 @@ from .interpolation import _factors
 __all__ = []
 
 
-def _sized(output_size, input):
+def _sized(name, n, output_size, input):
     """`output_size` with the sizes of `input` for None."""
+    if isinstance(input, Tensor) and isinstance(output_size, (tuple, list)) and len(output_size) >= input.dim() > 0:
+        raise ValueError(f"{name}: Input dimension should be at least {len(output_size) + 1}, but is {input.dim()}")
+    if n > 1:
+        _checked(name, n, output_size=output_size)
     if isinstance(input, Tensor) and isinstance(output_size, (tuple, list)) and None in output_size and len(output_size) < input.dim():
         sizes = input.shape[-len(output_size) :]
         return [size if wanted is None else wanted for wanted, size in zip(output_size, sizes, strict=True)]
     return output_size
+
+
+def _checked(name, n, **sizes):
+    """Refuses lists of another length than the number of dimensions, which one number for all dimensions is not."""
+    for argument, size in sizes.items():
+        if isinstance(size, (tuple, list)) and len(size) != n:
+            raise RuntimeError(f"{name}: {argument} must either be a single Int or tuple of {n} Ints, but is {tuple(size)}")
 
 
 def _windowed(name):
@@ -29,39 +40,41 @@ def _windowed(name):
     _publish(name, plain, with_indices, largest, placed)
 
 
-def _fractional(name):
+def _fractional(name, n):
     """The functions `name` and `name`_with_indices of windows that begin at random."""
     largest, placed = getattr(_functions, name), getattr(_functions, f"{name}_with_indices")
 
     def plain(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        _checked(name, n, kernel_size=kernel_size, output_size=output_size)
         function = placed if return_indices else largest
         return function(input, kernel_size, output_size, _factors(output_ratio), _random_samples)
 
     def with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        _checked(name, n, kernel_size=kernel_size, output_size=output_size)
         return placed(input, kernel_size, output_size, _factors(output_ratio), _random_samples)
 
     _publish(name, plain, with_indices, largest, placed)
 
 
-def _adaptive(name, placed):
+def _adaptive(name, n, placed):
     """The functions `name` and `name`_with_indices of so many windows."""
 
     def plain(input, output_size, return_indices=False):
-        results = placed(input, _sized(output_size, input))
+        results = placed(input, _sized(name, n, output_size, input))
         return results if return_indices else results[0]
 
     def with_indices(input, output_size, return_indices=False):
-        return placed(input, _sized(output_size, input))
+        return placed(input, _sized(name, n, output_size, input))
 
     _publish(name, plain, with_indices, placed, placed)
 
 
-def _averaging(name):
+def _averaging(name, n):
     """The function `name` of so many windows."""
     means = getattr(_functions, name)
 
     def function(input, output_size):
-        return means(input, _sized(output_size, input))
+        return means(input, _sized(name, n, output_size, input))
 
     _export(name, function, means.__doc__)
 
@@ -82,7 +95,7 @@ def _export(name, function, doc):
 for _n in (1, 2, 3):
     _windowed(f"max_pool{_n}d")
     _placed = _functions.adaptive_max_pool1d if _n == 1 else getattr(_functions, f"adaptive_max_pool{_n}d_with_indices")
-    _adaptive(f"adaptive_max_pool{_n}d", _placed)
-    _averaging(f"adaptive_avg_pool{_n}d")
+    _adaptive(f"adaptive_max_pool{_n}d", _n, _placed)
+    _averaging(f"adaptive_avg_pool{_n}d", _n)
     if _n > 1:
-        _fractional(f"fractional_max_pool{_n}d")
+        _fractional(f"fractional_max_pool{_n}d", _n)
