@@ -443,3 +443,13 @@ def test_a_module_with_a_plain_subclass_of_forward_only():
     assert 'missing the required "forward" function' in error(NotImplementedError, lambda: nn.Module()(1))
     assert "takes 1 positional argument but 2 were given" in error(TypeError, lambda: nn.Module(3))
     assert "unexpected keyword argument 'a'" in error(TypeError, lambda: nn.Module(a=3))
+
+
+def test_the_graph_names_the_parameter_itself():
+    p = nn.Parameter(torch.ones(2))
+    (node, _), *_ = (p * 2).grad_fn.next_functions
+    assert node.variable is p
+    seen = []
+    p.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf is p))
+    (p * 2).sum().backward()
+    assert seen == [True]

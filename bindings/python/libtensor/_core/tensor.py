@@ -96,7 +96,8 @@ class Tensor(_direct.TensorBase):
 
     @staticmethod
     def _make_subclass(cls, data, require_grad=False):
-        return given_to(cls, data.detach().requires_grad_(require_grad))
+        with _overrides.disabled():
+            return given_to(cls, data.detach()).requires_grad_(require_grad)
 
     @_direct.getter(_direct.SIZES, "tensor_sizes")
     def size(self, dim=None):

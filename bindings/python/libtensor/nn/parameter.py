@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import preserve_format
 from .._base.direct import plain
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, given_to
 from .._gen.gen_functions import empty
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = empty(0)
+        if cls is Parameter and type(data) is Tensor:
+            leaf = given_to(cls, data.detach())
+            return leaf.requires_grad_() if requires_grad else leaf  # type: ignore[return-value]
         if type(data) is Tensor or type(data) is Parameter:
             return Tensor._make_subclass(cls, data, requires_grad)
         made = data.detach().requires_grad_(requires_grad)

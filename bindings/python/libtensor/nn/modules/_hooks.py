@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
@@ -215,11 +215,29 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: se
             made = hook(module, args)
             if made is not None:
                 args = made if isinstance(made, tuple) else (made,)
+    if not (module._backward_hooks or module._backward_pre_hooks or globals_.backward or globals_.backward_pre):
+        return _call_forward(module, args, kwargs, called)
     full, partial = _backward_hooks(module)
     pre = [*globals_.backward_pre.values(), *module._backward_pre_hooks.values()]
     backward = BackwardHook(module, full, pre) if full or pre else None
     if backward is not None:
         args = backward.setup_input_hook(args)
+    result = _call_forward(module, args, kwargs, called)
+    if backward is not None:
+        if not isinstance(result, (Tensor, tuple)):
+            warnings.warn(
+                f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(result)}",
+                stacklevel=4,
+            )
+        else:
+            result = backward.setup_output_hook(result)
+    if partial:
+        _hook_last_node(module, partial, args, result)
+    return result
+
+
+def _call_forward(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
+    """Calls forward and the forward hooks."""
     result = module.forward(*args, **kwargs)
     for key, hook, with_kwargs, always in _forward_hooks(module):
         if always:
@@ -227,26 +245,17 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: se
         made = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
         if made is not None:
             result = made
-    if backward is not None:
-        if not isinstance(result, (Tensor, tuple)):
-            warnings.warn(
-                f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(result)}",
-                stacklevel=4,
-            )
-        result = backward.setup_output_hook(result)
-    if partial:
-        _hook_last_node(module, partial, args, result)
     return result
 
 
-def _forward_hooks(module: Any) -> Iterator[tuple[int, Hook, bool, bool]]:
-    """Iterates over the forward hooks: id, function, whether it takes keyword arguments, whether it is always called."""
-    for hooks, with_kwargs, always in (
-        (globals_.forward, globals_.forward_with_kwargs, globals_.forward_always_called),
-        (module._forward_hooks, module._forward_hooks_with_kwargs, module._forward_hooks_always_called),
-    ):
-        for key, hook in list(hooks.items()):
-            yield key, hook, key in with_kwargs, key in always
+def _forward_hooks(module: Any) -> list[tuple[int, Hook, bool, bool]]:
+    """Returns the forward hooks: id, function, whether it takes keyword arguments, whether it is always called."""
+    with_kwargs, always = module._forward_hooks_with_kwargs, module._forward_hooks_always_called
+    found = [(key, hook, key in with_kwargs, key in always) for key, hook in module._forward_hooks.items()]
+    if globals_.forward:
+        with_kwargs, always = globals_.forward_with_kwargs, globals_.forward_always_called
+        found = [*((key, hook, key in with_kwargs, key in always) for key, hook in globals_.forward.items()), *found]
+    return found
 
 
 def _call_remaining(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> None:
