@@ -98,8 +98,8 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     >>> module = torch.nn.Module()
     >>> module.mean = torch.nn.Buffer(torch.zeros(2))
-    >>> module.state_dict()
-    OrderedDict({'mean': tensor([0., 0.])})
+    >>> list(module.state_dict())
+    ['mean']
     """
 
     __slots__ = ()
