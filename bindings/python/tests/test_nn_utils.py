@@ -332,3 +332,23 @@ def test_an_encoder_leaves_padding_out_in_evaluation_mode():
         assert not made[0, 2].any() and made[0, 1].any() and torch.allclose(made[0, :2], net(x[:1, :2])[0], atol=1e-5)
         assert net(x, src_key_padding_mask=padding.flip(1))[0, 0].any()
     assert net(x, src_key_padding_mask=padding)[0, 2].any()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_gradients_of_convolutions(n):
+    torch.manual_seed(0)
+    x, w = torch.rand(2, 4, *[6] * n, requires_grad=True), torch.rand(6, 2, *[3] * n, requires_grad=True)
+    convolution, options = getattr(F, f"conv{n}d"), {"stride": 2, "padding": 1, "groups": 2}
+    out = convolution(x, w, **options)
+    seed = torch.rand(out.shape)
+    out.backward(seed)
+    of_input, of_weight = (getattr(nn.grad, f"conv{n}d_{name}") for name in ("input", "weight"))
+    assert torch.allclose(of_input(x.shape, w.detach(), seed, **options), x.grad, atol=1e-5)
+    assert torch.allclose(of_weight(x.detach(), w.shape, seed, **options), w.grad, atol=1e-4)
+
+
+def test_one_value_or_one_for_each_dimension():
+    from libtensor.nn.common_types import _size_2_t
+    from libtensor.nn.modules.utils import _ntuple, _pair, _triple
+
+    assert _pair(3) == (3, 3) == _ntuple(2)(3) and _triple([1, 2, 3]) == (1, 2, 3) and _size_2_t is not None

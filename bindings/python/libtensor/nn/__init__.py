@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from . import attention, functional, init, modules, parallel, parameter, utils
+from . import attention, common_types, functional, grad, init, modules, parallel, parameter, utils
 from .linear_cross_entropy import LinearCrossEntropyOptions
 from .modules import *  # noqa: F403
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = ["Buffer", "DataParallel", "LinearCrossEntropyOptions", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
-__all__ += ["attention", "factory_kwargs", "functional", "init", "modules", "parallel", "parameter", "utils"]
+__all__ += ["attention", "common_types", "factory_kwargs", "functional", "grad", "init", "modules", "parallel", "parameter", "utils"]
 __all__ += modules.__all__
 
 

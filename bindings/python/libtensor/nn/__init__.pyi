@@ -1,7 +1,9 @@
 from typing import Any
 
 from . import attention as attention
+from . import common_types as common_types
 from . import functional as functional
+from . import grad as grad
 from . import init as init
 from . import modules as modules
 from . import parallel as parallel

@@ -21,7 +21,6 @@ from . import rnn as rnn
 from . import sparse as sparse
 from . import transformer as transformer
 from . import upsampling as upsampling
-from . import utils as utils
 from .activation import CELU as CELU
 from .activation import ELU as ELU
 from .activation import GELU as GELU

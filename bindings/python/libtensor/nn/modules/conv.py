@@ -12,7 +12,7 @@ from .. import init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
-from .utils import _ntuple, _reverse_repeat_tuple
+from .utils import _repeated, _reverse_repeat_tuple
 
 __all__ = [
     *("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"),
@@ -139,10 +139,10 @@ class _Conv(_ConvNd):
         super().__init__(
             in_channels,
             out_channels,
-            _ntuple(kernel_size, n),
-            _ntuple(stride, n),
-            padding if isinstance(padding, str) else _ntuple(padding, n),
-            _ntuple(dilation, n),
+            _repeated(kernel_size, n),
+            _repeated(stride, n),
+            padding if isinstance(padding, str) else _repeated(padding, n),
+            _repeated(dilation, n),
             False,
             (0,) * n,
             groups,
@@ -238,12 +238,12 @@ class _ConvTransposeNd(_ConvNd):
         super().__init__(
             in_channels,
             out_channels,
-            _ntuple(kernel_size, n),
-            _ntuple(stride, n),
-            _ntuple(padding, n),
-            _ntuple(dilation, n),
+            _repeated(kernel_size, n),
+            _repeated(stride, n),
+            _repeated(padding, n),
+            _repeated(dilation, n),
             True,
-            _ntuple(output_padding, n),
+            _repeated(output_padding, n),
             groups,
             bias,
             padding_mode,

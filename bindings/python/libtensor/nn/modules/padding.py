@@ -8,7 +8,7 @@ from typing import Any
 from ..._core.tensor import Tensor
 from .. import functional as F
 from .module import Module
-from .utils import _ntuple
+from .utils import _repeated
 
 __all__ = [
     *("CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d"),
@@ -28,7 +28,7 @@ class _PadNd(Module):
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
-        self.padding = _ntuple(padding, 2 * self._dims)
+        self.padding = _repeated(padding, 2 * self._dims)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self._mode)

@@ -7,7 +7,7 @@ from typing import Any
 from ..._core.tensor import Tensor
 from .. import functional as F
 from .module import Module
-from .utils import _ntuple
+from .utils import _repeated
 
 __all__ = [
     *("AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d"),
@@ -95,9 +95,9 @@ class _MaxUnpoolNd(Module):
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
         super().__init__()
-        self.kernel_size = _ntuple(kernel_size, self._dims)
-        self.stride = _ntuple(kernel_size if stride is None else stride, self._dims)
-        self.padding = _ntuple(padding, self._dims)
+        self.kernel_size = _repeated(kernel_size, self._dims)
+        self.stride = _repeated(kernel_size if stride is None else stride, self._dims)
+        self.padding = _repeated(padding, self._dims)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
         return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)  # type: ignore[no-any-return]
@@ -157,9 +157,9 @@ class AvgPool1d(_AvgPoolNd):
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False, count_include_pad: bool = True
     ) -> None:
         super().__init__()
-        self.kernel_size = _ntuple(kernel_size, 1)
-        self.stride = _ntuple(kernel_size if stride is None else stride, 1)
-        self.padding, self.ceil_mode, self.count_include_pad = _ntuple(padding, 1), ceil_mode, count_include_pad
+        self.kernel_size = _repeated(kernel_size, 1)
+        self.stride = _repeated(kernel_size if stride is None else stride, 1)
+        self.padding, self.ceil_mode, self.count_include_pad = _repeated(padding, 1), ceil_mode, count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
@@ -234,10 +234,10 @@ class _FractionalMaxPoolNd(Module):
     ) -> None:
         super().__init__()
         n, name = self._dims, type(self).__name__
-        self.kernel_size, self.return_indices = _ntuple(kernel_size, n), return_indices
+        self.kernel_size, self.return_indices = _repeated(kernel_size, n), return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else _ntuple(output_size, n)
-        self.output_ratio = None if output_ratio is None else _ntuple(output_ratio, n)
+        self.output_size = None if output_size is None else _repeated(output_size, n)
+        self.output_ratio = None if output_ratio is None else _repeated(output_ratio, n)
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
         if output_size is not None and output_ratio is not None:

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 __all__: list[str] = []
 
 
-def _ntuple(x: Any, n: int) -> tuple[Any, ...]:
+def _repeated(x: Any, n: int) -> tuple[Any, ...]:
     """Returns `x` as a tuple, or `n` times if it is a single value."""
     return tuple(x) if isinstance(x, Iterable) else (x,) * n
 
 
-def _single(x: Any) -> tuple[Any, ...]:
-    return _ntuple(x, 1)
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """Returns the function that makes a tuple of `n` of a single value, and returns others as tuples."""
+
+    def parse(x: Any) -> tuple[Any, ...]:
+        return _repeated(x, n)
+
+    parse.__name__ = name
+    return parse
 
 
-def _pair(x: Any) -> tuple[Any, ...]:
-    return _ntuple(x, 2)
-
-
-def _triple(x: Any) -> tuple[Any, ...]:
-    return _ntuple(x, 3)
-
-
-def _quadruple(x: Any) -> tuple[Any, ...]:
-    return _ntuple(x, 4)
+_single = _ntuple(1, "_single")
+_pair = _ntuple(2, "_pair")
+_triple = _ntuple(3, "_triple")
+_quadruple = _ntuple(4, "_quadruple")
 
 
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
