@@ -80,10 +80,12 @@ TENSOR_API tensor_status tensor_to_arrow(const tensor_t *self, void *schema_out,
     return refuse(TENSOR_ERROR_RUNTIME, "to_arrow: the tensor is not on the cpu");
   owned *o = calloc(1, sizeof *o);
   if (!o) return refuse(TENSOR_ERROR_MEMORY, "to_arrow: out of memory");
-  tensor_t *dense = NULL;
+  tensor_t *resolved = NULL, *dense = NULL;
   void *data;
   bool read_only;
-  tensor_status status = tensor_contiguous(self, TENSOR_CONTIGUOUS, &dense);
+  tensor_status status = tensor_resolve_neg(self, &resolved);
+  if (!status) status = tensor_contiguous(resolved, TENSOR_CONTIGUOUS, &dense);
+  tensor_free(resolved);
   if (!status) status = lt_lend("to_arrow", dense, &o->tensor, &data, &read_only);
   tensor_free(dense);
   int64_t n = status ? 0 : tensor_numel(o->tensor);

@@ -8,6 +8,7 @@ import (
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/batched"   // tensors of vmap
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
+	_ "github.com/libtensor/libtensor/engine/conjugate" // conjugated and negated views
 	_ "github.com/libtensor/libtensor/engine/forward"   // tensors with tangents
 	_ "github.com/libtensor/libtensor/engine/quantized" // quantized tensors
 	_ "github.com/libtensor/libtensor/engine/sparse"    // sparse tensors
@@ -2261,6 +2262,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // neg
 		r0, err := c.Neg(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // neg_view
+		r0, err := c.NegView(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // negative

@@ -636,11 +636,6 @@ TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *a
   return lt_run(LT_OP(polar), LT_OUT, false, a);
 }
 
-TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
-  lt_value a[1] = {{.pointer = (void *)self}};
-  return lt_give(LT_OP(conj), false, a, out);
-}
-
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(conj_physical), false, a, out);

@@ -21,6 +21,16 @@ TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t *
   return lt_give(LT_OP(view_as_complex), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out) {
+  lt_value a[1] = {{.pointer = (void *)self}};
+  return lt_give(LT_OP(conj), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_neg_view(const tensor_t *self, tensor_t **out) {
+  lt_value a[1] = {{.pointer = (void *)self}};
+  return lt_give(LT_OP(neg_view), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_rename(const tensor_t *self, const char *const *names, int64_t names_len, tensor_t **out) {
   lt_value a[2] = {{.pointer = (void *)self}, {.list = {names, names_len}}};
   return lt_give(LT_OP(rename), false, a, out);

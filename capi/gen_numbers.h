@@ -564,6 +564,7 @@ enum {
   LT_OP_native_layer_norm,
   LT_OP_ne,
   LT_OP_neg,
+  LT_OP_neg_view,
   LT_OP_negative,
   LT_OP_new_empty,
   LT_OP_new_empty_strided,

@@ -3230,6 +3230,10 @@ static const lt_parameter of_neg[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_neg_view[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
 static const lt_parameter of_negative[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -6544,7 +6548,7 @@ static const lt_parameter of_zeros_like[] = {
 };
 
 lt_operator lt_operators[] = {
-    {lt_run, "H", "H", "H_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "H", "H", "H_", of_H, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "T", "T", "T_", of_T, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "abs", "abs", "abs_", of_abs, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "absolute", "absolute", "absolute_", of_absolute, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -6559,7 +6563,7 @@ lt_operator lt_operators[] = {
     {lt_run, "addmm", "addmm", "addmm_", of_addmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "addmv", "addmv", "addmv_", of_addmv, 5, "T", "out", "(Tensor input, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "addr", "addr", "addr_", of_addr, 5, "T", "out", "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "adjoint", "adjoint", "adjoint_", of_adjoint, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "adjoint", "adjoint", "adjoint_", of_adjoint, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "affine_grid_generator", "affine_grid_generator", "affine_grid_generator_", of_affine_grid_generator, 3, "T", "out", "(Tensor theta, sequence of int size, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "alias_copy", "alias_copy", "alias_copy_", of_alias_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "align_as", "align_as", "align_as_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
@@ -6658,7 +6662,7 @@ lt_operator lt_operators[] = {
     {lt_run, "complex.parts", "complex", "complex_", of_complex_parts, 2, "T", "out", "(Tensor real, Tensor imag)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "concat", "concat", "concat_", of_concat, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "concatenate", "concatenate", "concatenate_", of_concatenate, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "conj", "conj", "conj_", of_conj, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "conj", "conj", "conj_", of_conj, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "conj_physical", "conj_physical", "conj_physical_", of_conj_physical, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 1, 0},
     {lt_run, "constant_pad_nd", "constant_pad_nd", "constant_pad_nd_", of_constant_pad_nd, 3, "T", "out", "(Tensor input, sequence of int pad, Number value=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "contiguous", "contiguous", "contiguous_", of_contiguous, 2, "T", "out", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, LT_VIEWS | LT_ITSELF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
@@ -7048,7 +7052,7 @@ lt_operator lt_operators[] = {
     {lt_run, "lu_solve", "lu_solve", "lu_solve_", of_lu_solve, 3, "T", "out", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "lu_unpack", "lu_unpack", "lu_unpack_", of_lu_unpack, 4, "TTT", "P\0L\0U", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "lyapunov", "lyapunov", "lyapunov_", of_lyapunov, 2, "T", "out", "(Tensor H, Tensor G)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "mH", "mH", "mH_", of_mH, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "mH", "mH", "mH_", of_mH, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "mT", "mT", "mT_", of_mT, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "make_per_channel_quantized_tensor", "make_per_channel_quantized_tensor", "make_per_channel_quantized_tensor_", of_make_per_channel_quantized_tensor, 4, "T", "out", "(Tensor input, Tensor scale, Tensor zero_point, int axis)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "make_per_tensor_quantized_tensor", "make_per_tensor_quantized_tensor", "make_per_tensor_quantized_tensor_", of_make_per_tensor_quantized_tensor, 3, "T", "out", "(Tensor input, float scale, int zero_point)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -7107,6 +7111,7 @@ lt_operator lt_operators[] = {
     {lt_run, "native_layer_norm", "native_layer_norm", "native_layer_norm_", of_native_layer_norm, 5, "TTT", "out\0mean\0rstd", "(Tensor input, sequence of int normalized_shape, Tensor weight, Tensor bias, float eps)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "ne", "ne", "ne_", of_ne, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "neg", "neg", "neg_", of_neg, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "neg_view", "neg_view", "neg_view_", of_neg_view, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "negative", "negative", "negative_", of_negative, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "new_empty", "new_empty", "new_empty_", of_new_empty, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "new_empty_strided", "new_empty_strided", "new_empty_strided_", of_new_empty_strided, 6, "T", "out", "(Tensor input, sequence of int size, sequence of int stride, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},

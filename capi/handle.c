@@ -303,6 +303,10 @@ TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other) 
   const lt_slot *beside = look(other, LT_TENSOR, "tensor_same_memory");
   return slot && beside && slot->memory && slot->memory == beside->memory;
 }
+TENSOR_API uint8_t tensor_lazy(const tensor_t *self) {
+  GETTER("lazy");
+  return slot ? slot->lazy : 0;
+}
 TENSOR_API int64_t tensor_storage_offset(const tensor_t *self) {
   GETTER("storage_offset");
   return slot ? slot->offset : -1;

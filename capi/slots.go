@@ -298,4 +298,5 @@ func describe(s *slot) {
 	c.memory = C.uint64_t(uintptr(unsafe.Pointer(memoryOf(t))))
 	c.dtype, c.layout = C.int8_t(t.DType()), C.int8_t(t.Layout())
 	c.device_type, c.device_index = C.int8_t(t.Device().Type), C.int16_t(t.Device().Index)
+	c.lazy = C.uint8_t(t.Behind().Lazy() / tensor.Conjugate)
 }

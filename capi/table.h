@@ -23,6 +23,7 @@ typedef struct lt_slot {
   int8_t dtype, layout, device_type;
   int16_t device_index;
   uint8_t immediate;  // free at once: the memory is large or somebody else's
+  uint8_t lazy;       // elements are conjugated or negated when they are read
   int32_t dim;
   int32_t room;  // dimensions that the block behind sizes has room for, where it is not inline_dims
   uint32_t number;  // of this slot among all

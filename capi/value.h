@@ -94,6 +94,10 @@ struct lt_operator {
 // Tells whether two tensors lie in one storage.
 TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other);
 
+// How elements are changed when they are read: conjugated where bit 0 is set, negated where bit 1
+// is.
+TENSOR_API uint8_t tensor_lazy(const tensor_t *self);
+
 // All operators, by their names, of which the overloads of one lie side by side.
 TENSOR_API const lt_operator *tensor_operators(int32_t *count);
 // The operator of a name; NULL for none.

@@ -26,6 +26,13 @@ func multiply(op string, w launch.Product) error {
 	if w.Self == nil || w.Beta.Equal(0) {
 		w.Self, w.Beta = nil, dtype.IntScalar(0)
 	}
+	if w.A.Lazy()|w.B.Lazy() != 0 {
+		s := &owner.Scope{Op: op}
+		defer s.Close()
+		if w.A, w.B = launch.Computed(s, w.A), launch.Computed(s, w.B); s.Err != nil {
+			return s.Err
+		}
+	}
 	if w.Turned {
 		s := &owner.Scope{Op: op}
 		defer s.Close()

@@ -958,7 +958,7 @@ TENSOR_API tensor_status tensor_split_copy(const tensor_t *self, int64_t split_s
 TENSOR_API tensor_status tensor_split_with_sizes_copy(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // `view_as_real` with memory of its own, row-major.
-// A view of complex numbers as pairs of reals: shape (..., 2).
+// Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
 TENSOR_API tensor_status tensor_view_as_real_copy(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_view_as_real_copy_out(const tensor_t *self, tensor_t *out);
 
@@ -976,14 +976,22 @@ TENSOR_API tensor_status tensor_alias_copy_out(const tensor_t *self, tensor_t *o
 // A view of the real parts; a real tensor itself.
 TENSOR_API tensor_status tensor_real(const tensor_t *self, tensor_t **out);
 
-// A view of the imaginary parts. Real tensors are refused.
+// Returns a view of the imaginary parts, negated where `self` is a conjugated view. Raises an error for real tensors.
 TENSOR_API tensor_status tensor_imag(const tensor_t *self, tensor_t **out);
 
-// A view of complex numbers as pairs of reals: shape (..., 2).
+// Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
 TENSOR_API tensor_status tensor_view_as_real(const tensor_t *self, tensor_t **out);
 
 // A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
 TENSOR_API tensor_status tensor_view_as_complex(const tensor_t *self, tensor_t **out);
+
+// Returns a view of `self` whose elements are the complex conjugates of its elements, computed when they are read; a real tensor itself. `is_conj` reports
+// such a view, `resolve_conj` computes its elements.
+TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out);
+
+// Returns a view of `self` whose elements are the negatives of its elements, computed when they are read, as `imag` of a conjugated tensor is.
+// `is_neg` reports such a view, `resolve_neg` computes its elements.
+TENSOR_API tensor_status tensor_neg_view(const tensor_t *self, tensor_t **out);
 
 // A view whose dimensions have other names: a list with one for each dimension, "" for none, in which "..." keeps those that the others
 // have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
@@ -1083,13 +1091,13 @@ TENSOR_API tensor_status tensor_T(const tensor_t *self, tensor_t **out);
 // Swaps the last two dimensions. An attribute in Python.
 TENSOR_API tensor_status tensor_mT(const tensor_t *self, tensor_t **out);
 
-// Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python.
+// Returns a view with the last two dimensions swapped and the elements conjugated. An attribute in Python.
 TENSOR_API tensor_status tensor_mH(const tensor_t *self, tensor_t **out);
 
 // `mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python.
 TENSOR_API tensor_status tensor_H(const tensor_t *self, tensor_t **out);
 
-// Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+// Returns a view with the last two dimensions swapped and the elements conjugated.
 TENSOR_API tensor_status tensor_adjoint(const tensor_t *self, tensor_t **out);
 
 // Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
@@ -1404,18 +1412,15 @@ TENSOR_API tensor_status tensor_complex_parts_out(const tensor_t *real, const te
 TENSOR_API tensor_status tensor_polar(const tensor_t *abs, const tensor_t *angle, tensor_t **out);
 TENSOR_API tensor_status tensor_polar_out(const tensor_t *abs, const tensor_t *angle, tensor_t *out);
 
-// The complex conjugate of every element; a real tensor itself.
-TENSOR_API tensor_status tensor_conj(const tensor_t *self, tensor_t **out);
-
 // The complex conjugate of every element, computed; a real tensor itself.
 TENSOR_API tensor_status tensor_conj_physical(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_conj_physical_(tensor_t *self);
 TENSOR_API tensor_status tensor_conj_physical_out(const tensor_t *self, tensor_t *out);
 
-// Gives `self` itself: conjugates are always computed.
+// Returns `self` itself, or, where it is a conjugated view, a tensor with its elements computed, which does not share its memory.
 TENSOR_API tensor_status tensor_resolve_conj(const tensor_t *self, tensor_t **out);
 
-// Gives `self` itself: negatives are always computed.
+// Returns `self` itself, or, where it is a negated view, a tensor with its elements computed, which does not share its memory.
 TENSOR_API tensor_status tensor_resolve_neg(const tensor_t *self, tensor_t **out);
 
 // The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
@@ -5321,10 +5326,10 @@ TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out);
 // Whether the only element of `self` is not zero; other numbers of elements are refused.
 TENSOR_API tensor_status tensor_is_nonzero(const tensor_t *self, bool *out);
 
-// Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+// Returns whether the elements are conjugated when they are read, as those of `conj()` of a complex tensor are.
 TENSOR_API tensor_status tensor_is_conj(const tensor_t *self, bool *out);
 
-// Whether the elements are negated when they are read: never, as libtensor negates at once.
+// Returns whether the elements are negated when they are read, as those of `imag` of a conjugated tensor are.
 TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out);
 
 // Whether both tensors have the same sizes.

@@ -1166,7 +1166,8 @@ export class Tensor extends Handle {
    */
   signbit(options?: { out?: Tensor | null }): Tensor;
   /**
-   * The complex conjugate of every element; a real tensor itself.
+   * Returns a view of `self` whose elements are the complex conjugates of its elements, computed when they are read; a real tensor itself. `is_conj` reports
+   * such a view, `resolve_conj` computes its elements.
    */
   conj(): Tensor;
   /**
@@ -1180,11 +1181,11 @@ export class Tensor extends Handle {
   /** conjPhysical_, off the event loop. */
   conjPhysical_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Gives `self` itself: conjugates are always computed.
+   * Returns `self` itself, or, where it is a conjugated view, a tensor with its elements computed, which does not share its memory.
    */
   resolveConj(): Tensor;
   /**
-   * Gives `self` itself: negatives are always computed.
+   * Returns `self` itself, or, where it is a negated view, a tensor with its elements computed, which does not share its memory.
    */
   resolveNeg(): Tensor;
   /**
@@ -2453,11 +2454,11 @@ export class Tensor extends Handle {
    */
   isNonzero(): boolean;
   /**
-   * Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+   * Returns whether the elements are conjugated when they are read, as those of `conj()` of a complex tensor are.
    */
   isConj(): boolean;
   /**
-   * Whether the elements are negated when they are read: never, as libtensor negates at once.
+   * Returns whether the elements are negated when they are read, as those of `imag` of a conjugated tensor are.
    */
   isNeg(): boolean;
   /**
@@ -3590,7 +3591,7 @@ export class Tensor extends Handle {
   moveaxis(source: Ints | string | List<Int | string>, options: { destination: Ints | string | List<Int | string> }): Tensor;
   moveaxis(source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>): Tensor;
   /**
-   * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+   * Returns a view with the last two dimensions swapped and the elements conjugated.
    */
   adjoint(): Tensor;
   /**
@@ -4330,13 +4331,13 @@ export function real(input: TensorLike): Tensor;
 /** real, off the event loop. */
 export function realAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * A view of the imaginary parts. Real tensors are refused.
+ * Returns a view of the imaginary parts, negated where `self` is a conjugated view. Raises an error for real tensors.
  */
 export function imag(input: TensorLike): Tensor;
 /** imag, off the event loop. */
 export function imagAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * A view of complex numbers as pairs of reals: shape (..., 2).
+ * Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
  */
 export function viewAsReal(input: TensorLike): Tensor;
 /** viewAsReal, off the event loop. */
@@ -4348,7 +4349,8 @@ export function viewAsComplex(input: TensorLike): Tensor;
 /** viewAsComplex, off the event loop. */
 export function viewAsComplexAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The complex conjugate of every element; a real tensor itself.
+ * Returns a view of `self` whose elements are the complex conjugates of its elements, computed when they are read; a real tensor itself. `is_conj` reports
+ * such a view, `resolve_conj` computes its elements.
  */
 export function conj(input: TensorLike): Tensor;
 /** conj, off the event loop. */
@@ -4360,13 +4362,13 @@ export function conjPhysical(input: TensorLike, options?: { out?: Tensor | null 
 /** conjPhysical, off the event loop. */
 export function conjPhysicalAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Gives `self` itself: conjugates are always computed.
+ * Returns `self` itself, or, where it is a conjugated view, a tensor with its elements computed, which does not share its memory.
  */
 export function resolveConj(input: TensorLike): Tensor;
 /** resolveConj, off the event loop. */
 export function resolveConjAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Gives `self` itself: negatives are always computed.
+ * Returns `self` itself, or, where it is a negated view, a tensor with its elements computed, which does not share its memory.
  */
 export function resolveNeg(input: TensorLike): Tensor;
 /** resolveNeg, off the event loop. */
@@ -7361,11 +7363,11 @@ export function dispatchTable(name: string): string;
  */
 export function isNonzero(input: TensorLike): boolean;
 /**
- * Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+ * Returns whether the elements are conjugated when they are read, as those of `conj()` of a complex tensor are.
  */
 export function isConj(input: TensorLike): boolean;
 /**
- * Whether the elements are negated when they are read: never, as libtensor negates at once.
+ * Returns whether the elements are negated when they are read, as those of `imag` of a conjugated tensor are.
  */
 export function isNeg(input: TensorLike): boolean;
 /**
@@ -8943,7 +8945,7 @@ export function moveaxisAsync(input: TensorLike, source: Int | string, destinati
 export function moveaxisAsync(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
 export function moveaxisAsync(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+ * Returns a view with the last two dimensions swapped and the elements conjugated.
  */
 export function adjoint(input: TensorLike): Tensor;
 /** adjoint, off the event loop. */
@@ -9416,7 +9418,7 @@ export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, opt
 export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * `view_as_real` with memory of its own, row-major.
- * A view of complex numbers as pairs of reals: shape (..., 2).
+ * Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
  */
 export function viewAsRealCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** viewAsRealCopy, off the event loop. */

@@ -46,12 +46,13 @@ func (x *Call) run(c Ctx, does reflect.Value) error {
 }
 
 // Facts of an operator.
-type Facts uint8
+type Facts uint16
 
 // The facts.
 const (
 	Elementwise Facts = 1 << iota
 	View              // the results share the memory of the first tensor
+	MaybeView         // they do so where they can
 	Syncs             // what it gives, or whether it goes on, depends on elements
 	Random
 	Constant    // no gradient flows through it
@@ -248,6 +249,24 @@ func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back fu
 	return func() {
 		for _, f := range undo {
 			f()
+		}
+	}
+}
+
+// Replace puts another tensor in the place of one among the results.
+func (x *Call) Replace(made, other *tensor.Tensor) {
+	for _, v := range x.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			if *v == made {
+				*v = other
+			}
+		case *[]*tensor.Tensor:
+			for i, t := range *v {
+				if t == made {
+					(*v)[i] = other
+				}
+			}
 		}
 	}
 }

@@ -1129,6 +1129,18 @@ func (c Ctx) Conj(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return ops.Conj(self)
 }
 
+// NegView is the operator neg_view.
+func (c Ctx) NegView(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NegView; does != nil {
+			return does(c, self)
+		}
+		err = Refused("neg_view", key)
+		return
+	}
+	return ops.NegView(self)
+}
+
 // ConjPhysical is the operator conj_physical.
 func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
@@ -9786,27 +9798,27 @@ func (c Ctx) IsNonzero(self *tensor.Tensor) (bool, error) {
 }
 
 // IsConj is the operator is_conj.
-func (c Ctx) IsConj(x0 *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(x0)) &^ tensor.Gradient); key != 0 {
+func (c Ctx) IsConj(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsConj; does != nil {
-			return does(c, x0)
+			return does(c, self)
 		}
 		err = Refused("is_conj", key)
 		return
 	}
-	return ops.IsConj(x0)
+	return ops.IsConj(self)
 }
 
 // IsNeg is the operator is_neg.
-func (c Ctx) IsNeg(x0 *tensor.Tensor) (r0 bool, err error) {
-	if key := c.ahead((keys(x0)) &^ tensor.Gradient); key != 0 {
+func (c Ctx) IsNeg(self *tensor.Tensor) (r0 bool, err error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
 		if does := backend(key).IsNeg; does != nil {
-			return does(c, x0)
+			return does(c, self)
 		}
 		err = Refused("is_neg", key)
 		return
 	}
-	return ops.IsNeg(x0)
+	return ops.IsNeg(self)
 }
 
 // IsSameSize is the operator is_same_size.

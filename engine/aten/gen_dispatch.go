@@ -110,6 +110,7 @@ var entries = []entry{
 	{"view_as_real", "ViewAsReal", "kernel", "rule", true, false, false, 0x1e000, ""},
 	{"view_as_complex", "ViewAsComplex", "kernel", "rule", true, false, false, 0x1a00, ""},
 	{"conj", "Conj", "kernel", "rule", true, false, false, 0x1ffff, ""},
+	{"neg_view", "NegView", "kernel", "rule", true, false, false, 0x1fffe, ""},
 	{"conj_physical", "ConjPhysical", "kernel", "rule", true, false, false, 0x1ffff, ""},
 	{"resolve_conj", "ResolveConj", "kernel", "rule", true, false, false, 0x1ffff, ""},
 	{"resolve_neg", "ResolveNeg", "kernel", "rule", true, false, false, 0x1ffff, ""},

@@ -67,7 +67,51 @@ func Laid(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		defer each.Release()
 	}
-	return ordered(c, each, primal)
+	return readAlike(c, each, primal)
+}
+
+// readAlike is ordered for a tangent whose elements are conjugated, or negated, when they are read, as those of the primal are or not: it becomes so.
+func readAlike(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
+	lazy := primal.Behind().Lazy()
+	if tangent.Behind().Lazy() == lazy {
+		return ordered(c, tangent, primal)
+	}
+	read, err := Toggled(c, tangent, lazy)
+	if err != nil {
+		return nil, err
+	}
+	defer read.Release()
+	memory, err := c.Clone(read, shape.Preserve)
+	if err != nil {
+		return nil, err
+	}
+	defer memory.Release()
+	placed, err := ordered(c, memory, primal)
+	if err != nil {
+		return nil, err
+	}
+	defer placed.Release()
+	return Toggled(c, placed, lazy)
+}
+
+// Toggled returns a view of t whose elements are conjugated, or negated, once more when they are read.
+func Toggled(c Ctx, t *tensor.Tensor, lazy tensor.Keys) (made *tensor.Tensor, err error) {
+	made = t.Alias()
+	for _, view := range []struct {
+		key tensor.Keys
+		of  func(Ctx, *tensor.Tensor) (*tensor.Tensor, error)
+	}{{tensor.Conjugate, Ctx.Conj}, {tensor.Negative, Ctx.NegView}} {
+		if lazy&view.key == 0 {
+			continue
+		}
+		before := made
+		made, err = view.of(c, before)
+		before.Release()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
 }
 
 // sameLevels reports whether two tensors are wrapped at as many levels.

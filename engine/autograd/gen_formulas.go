@@ -53,6 +53,7 @@ var formulas = aten.Backend{
 	ViewAsReal:                            recordViewAsReal,
 	ViewAsComplex:                         recordViewAsComplex,
 	Conj:                                  recordConj,
+	NegView:                               recordNegView,
 	ConjPhysical:                          recordConjPhysical,
 	ResolveConj:                           recordResolveConj,
 	ResolveNeg:                            recordResolveNeg,
@@ -1306,7 +1307,7 @@ func recordViewAsComplex(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsComplex(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.ViewAsReal(s.consume(s.take(0)))))
+			return s.release(1, s.Keep(s.c.ViewAsReal(s.consume(s.release(1, s.Keep(s.c.ResolveConj(s.consume(s.take(0)))))))))
 		}
 	}
 	return
@@ -1318,9 +1319,22 @@ func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 		return
 	}
 	result, err = r.c.Conj(self)
-	if r.mayView(err, self, result) {
+	if r.views(err, result) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Conj(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.conj(s.consume(s.take(0)))) }
-		r.node.cut = broadcast
+	}
+	return
+}
+
+func recordNegView(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "neg_view", "NegViewBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NegView(self)
+	if r.views(err, result) {
+		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.NegView(base)) }, result)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
 	}
 	return
 }
@@ -1340,7 +1354,7 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 }
 
 func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "resolve_conj", "ResolveConjBackward0", nil, self)
+	r, err := begin(c, "resolve_conj", "CloneBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -1353,7 +1367,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 }
 
 func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "resolve_neg", "ResolveNegBackward0", nil, self)
+	r, err := begin(c, "resolve_neg", "CloneBackward0", nil, self)
 	if err != nil {
 		return
 	}

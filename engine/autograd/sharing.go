@@ -102,8 +102,33 @@ func baseOf(together []*tensor.Tensor) *tensor.Tensor {
 }
 
 // strided makes the view t of base again by the place of its elements, by way of the parts of complex numbers where t has those of base,
-// or the other way round: base begins where its storage does then.
+// or the other way round: base begins where its storage does then. What either has conjugated or negated when it is read is so in the view.
 func strided(t, base *tensor.Tensor) replay {
+	from, to := base.Lazy(), t.Lazy()
+	if from == to && base.DType() == t.DType() {
+		from, to = 0, 0
+	}
+	placed := inMemory(t, base)
+	if from|to == 0 {
+		return placed
+	}
+	return func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+		memory, err := aten.Toggled(c, base, from)
+		if err != nil {
+			return nil, err
+		}
+		defer memory.Release()
+		part, err := placed.only(c, memory, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer part.Release()
+		return single(aten.Toggled(c, part, to))
+	}
+}
+
+// inMemory is strided for what the memory of both has.
+func inMemory(t, base *tensor.Tensor) replay {
 	sizes, strides, offset := slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()-base.Offset()
 	at := func(c aten.Ctx, base *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.AsStrided(nil, base, sizes, strides, ops.Int(base.Offset()+offset))

@@ -294,10 +294,13 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 func (s *steps) put(c aten.Ctx, made, part, given, only *tensor.Tensor, add bool) {
 	inner := &steps{c: c}
 	defer inner.Close()
+	if lazy := part.Lazy(); lazy != 0 { // the memory has other numbers than the view
+		given, part = inner.Keep(aten.Toggled(c, given, lazy)), inner.Keep(part.WithLazy(0), nil)
+	}
 	if made.DType() != part.DType() { // one has the parts of the other's complex numbers
 		for _, t := range []**tensor.Tensor{&made, &part, &given} {
 			if (*t).DType().IsComplex() {
-				*t = inner.Keep(c.ViewAsReal(*t))
+				*t = inner.Keep(c.ViewAsReal(inner.Keep(c.ResolveConj(*t))))
 			}
 		}
 		if only != nil && only.Dim() < given.Dim() {
@@ -372,7 +375,7 @@ func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, another bool, err er
 	}
 	w.see()
 	name := "AsStridedBackward0"
-	if t.DType() != base.DType() {
+	if t.DType() != base.DType() || t.Lazy() != base.Lazy() {
 		name = w.name
 	}
 	return v.swap(partOf(name, root.edge(base), t, placeOf(base), w.viewFunc, w.index), 0), true, nil

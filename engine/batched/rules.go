@@ -17,7 +17,7 @@ var rules = map[string]func(b *batch) bool{
 	"clone": (*batch).unary, "contiguous": (*batch).unary, "to": (*batch).unary, "zero_": (*batch).unary, "detach": (*batch).unary, "constant_pad_nd": (*batch).unary,
 	"nn.pad_inside": (*batch).unary, "nn.pad_gradient": (*batch).unary,
 	"empty_like": (*batch).unary, "zeros_like": (*batch).unary, "ones_like": (*batch).unary, "full_like": (*batch).unary, "is_conj": (*batch).unary, "is_set_to": (*batch).direct, "is_neg": (*batch).unary,
-	"real": (*batch).unary, "imag": (*batch).unary, "view_as_real": (*batch).unary,
+	"conj": (*batch).unary, "neg_view": (*batch).unary, "real": (*batch).unary, "imag": (*batch).unary, "view_as_real": (*batch).unary,
 	"view_as_complex": matrices(1), "mT": matrices(2), "adjoint": matrices(2), "tril": matrices(2), "triu": matrices(2),
 	"masked_fill": (*batch).filled, "as_strided_scatter": refused,
 	"copy_": (*batch).pointwise, "fill": (*batch).whole,

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-enum { kRowMajor = 101, kNoTrans = 111, kTrans = 112 };
+enum { kRowMajor = 101, kNoTrans = 111, kTrans = 112, kConjTrans = 113 };
 
 // Where integers have 32 bits, a routine reads the low half of a register, or of 8 bytes of stack:
 // one type of function serves both, on the processors that there are.
@@ -101,8 +101,14 @@ void lt_blas_opened(void) {
 
 int lt_blas_integer_bytes(void) { return strstr(blas.config(), "USE64BITINT") ? 8 : 4; }
 
+static int form(int transposed, int conjugated) {
+  if (!transposed) return kNoTrans;
+  return conjugated ? kConjTrans : kTrans;
+}
+
 static void gemm(const lt_blas_product *p) {
-  const int ta = p->a_transposed ? kTrans : kNoTrans, tb = p->b_transposed ? kTrans : kNoTrans;
+  const int ta = form(p->a_transposed, p->a_conjugated),
+            tb = form(p->b_transposed, p->b_conjugated);
   void *fn = blas.gemm[p->type];
   switch (p->type) {
     case 0:
@@ -127,7 +133,7 @@ static void gemm(const lt_blas_product *p) {
 }
 
 static void gemv(const lt_blas_product *p) {
-  const int ta = p->a_transposed ? kTrans : kNoTrans;
+  const int ta = form(p->a_transposed, p->a_conjugated);
   // BLAS takes the matrix as it is stored.
   const int64_t rows = p->a_transposed ? p->k : p->m, cols = p->a_transposed ? p->m : p->k;
   void *fn = blas.gemv[p->type];

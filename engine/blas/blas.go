@@ -85,13 +85,14 @@ func Reaches(numbers ...int64) bool {
 }
 
 // Product is c = Alpha*a*b + Beta*c for row-major matrices: a is M by K, b is K by N, both possibly stored transposed. It
-// mirrors lt_blas_product.
+// mirrors lt_blas_product. What is stored transposed can be conjugated besides.
 type Product struct {
 	A, B, C                  uintptr
 	M, N, K, Lda, Ldb, Ldc   int64
 	Alpha, Beta              [2]float64
 	Type                     int32
 	ATransposed, BTransposed bool
+	AConjugated, BConjugated bool
 }
 
 // The two must agree to the byte.

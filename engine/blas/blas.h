@@ -13,6 +13,7 @@ typedef struct {
   double alpha[2], beta[2];
   int32_t type;  // 0 float32, 1 float64, 2 complex64, 3 complex128
   uint8_t a_transposed, b_transposed;
+  uint8_t a_conjugated, b_conjugated;  // of complex matrices that are stored transposed
 } lt_blas_product;
 
 // What a library has to have, and where its functions are put, in the same order.

@@ -224,7 +224,7 @@ func (f *fourier) ofReal(onesided bool) (*tensor.Tensor, error) {
 	}
 	last := len(f.dims) - 1
 	t = f.Step(func() (*tensor.Tensor, error) { return f.C.FftR2c(t, f.dims[last:], onesided, scale) })
-	t = f.view(f.C.Conj, t)
+	t = f.Step(func() (*tensor.Tensor, error) { return f.C.ConjPhysical(nil, t) })
 	if last > 0 {
 		t = f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2c(t, f.dims[:last], false, 1) })
 	}

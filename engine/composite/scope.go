@@ -29,6 +29,9 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
 	}
+	if t = s.Stored(t, out); s.Err != nil {
+		return nil, s.Err
+	}
 	r, err := ops.Deliver(s.Op, out, t)
 	aten.Wrote(err, out)
 	return r, err
@@ -38,6 +41,9 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
+	}
+	if t = s.Stored(t, out); s.Err != nil {
+		return nil, s.Err
 	}
 	r, err := ops.DeliverCast(s.Op, out, t)
 	aten.Wrote(err, out)

@@ -43,7 +43,10 @@ func (s *products) multiply(w launch.Product) {
 		w.Self = nil
 	}
 	if d := w.To.DType(); !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !servedByBLAS(factors(w)) {
-		s.multiplyBlocks(w)
+		w.A, w.B = launch.Computed(&s.Scope, w.A), launch.Computed(&s.Scope, w.B)
+		if s.Err == nil {
+			s.multiplyBlocks(w)
+		}
 	} else {
 		s.multiplyByBLAS(w)
 	}
@@ -92,12 +95,28 @@ func (s *products) multiplyByBLAS(w launch.Product) {
 	if s.Err != nil {
 		return
 	}
+	ta, tb := w.A, w.B
 	if turned {
 		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
+		ta, tb = tb, ta
 	}
 	p := blas.Product{M: mc.rows, N: mc.cols, K: ma.cols, Ldc: ld}
 	p.Lda, p.ATransposed, _ = ma.leading()
 	p.Ldb, p.BTransposed, _ = mb.leading()
+	p.AConjugated, p.BConjugated = ta.Lazy() != 0, tb.Lazy() != 0
+	if p.AConjugated && (!p.ATransposed || mc.rows == 1) {
+		ma = s.computed(ta, turned)
+		p.Lda, p.ATransposed, _ = ma.leading()
+		p.AConjugated = false
+	}
+	if p.BConjugated && (!p.BTransposed || mc.rows == 1 || mc.cols == 1) {
+		mb = s.computed(tb, turned)
+		p.Ldb, p.BTransposed, _ = mb.leading()
+		p.BConjugated = false
+	}
+	if s.Err != nil {
+		return
+	}
 	p.Alpha = [2]float64{real(w.Alpha.Complex()), imag(w.Alpha.Complex())}
 	p.Beta = [2]float64{real(w.Beta.Complex()), imag(w.Beta.Complex())}
 	size := d.Size()
@@ -117,6 +136,18 @@ func (s *products) multiplyByBLAS(w launch.Product) {
 	})
 }
 
+// computed are the matrices of t, transposed where turned says so, with their elements conjugated: BLAS conjugates what it transposes alone.
+func (s *products) computed(t *tensor.Tensor, turned bool) matrices {
+	whole := launch.Computed(&s.Scope, t)
+	if s.Err != nil {
+		return matrices{}
+	}
+	if turned {
+		return matricesOf(whole).transposed()
+	}
+	return matricesOf(whole)
+}
+
 // blasProduct multiplies one pair, as a matrix and a vector where one of them is.
 func blasProduct(d dtype.DType, p blas.Product, ma, mb, mc matrices) {
 	vector := blas.Product{Alpha: p.Alpha, Beta: p.Beta, N: 1, C: p.C}
@@ -124,6 +155,7 @@ func blasProduct(d dtype.DType, p blas.Product, ma, mb, mc matrices) {
 	case mc.cols == 1 && mb.row > 0:
 		vector.A, vector.B, vector.M, vector.K = p.A, p.B, p.M, p.K
 		vector.Lda, vector.ATransposed, vector.Ldb, vector.Ldc = p.Lda, p.ATransposed, mb.row, max(mc.row, 1)
+		vector.AConjugated = p.AConjugated
 	case mc.rows == 1 && ma.column > 0:
 		vector.A, vector.B, vector.M, vector.K = p.B, p.A, p.N, p.K
 		vector.Lda, vector.ATransposed, vector.Ldb, vector.Ldc = p.Ldb, !p.BTransposed, ma.column, max(mc.column, 1)

@@ -1,9 +1,11 @@
 package launch
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -23,7 +25,17 @@ func read(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Wrapped() != nil {
 		return nil, status.Runtimef("%s: an argument whose numbers are read must be the same for all examples, but vmap maps over it", op)
 	}
-	return On(t).Read(op, t)
+	if t.Lazy() == 0 {
+		return On(t).Read(op, t)
+	}
+	s := &owner.Scope{Op: op}
+	defer s.Close()
+	computed := Computed(s, t)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	bytes, err := On(computed).Read(op, computed)
+	return slices.Clone(bytes), err // which outlive the copy
 }
 
 // Item is the value of a tensor of one element.
@@ -82,11 +94,39 @@ func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err == nil && t.Layout() != tensor.Strided {
 		s.Fail(status.NotImplementedf("%s is not implemented for %v tensors; to_dense() converts", s.Op, t.Layout()))
 	}
+	if s.Err == nil {
+		t = Computed(s, t)
+	}
 	if s.Err != nil || t.DType() == d && t.IsContiguous() {
 		return t
 	}
 	return RowMajorCopy(s, t, d)
 }
+
+// Computed keeps a copy of t in row-major order with its elements conjugated or negated, where they are when they are read, and any other tensor
+// as it is.
+func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
+	from := t
+	for _, by := range []struct {
+		key    tensor.Keys
+		kernel *kernel.Kernel
+	}{{tensor.Conjugate, conjPhysical}, {tensor.Negative, neg}} {
+		if t.Lazy()&by.key == 0 {
+			continue
+		}
+		made := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), t.DType(), t.Device()) })
+		read := from
+		s.Do(func() error {
+			w := Elementwise{Kernel: by.kernel, Compute: by.kernel.Compute(t.DType())}
+			w.Operands[0], w.Operands[1] = made, read
+			return On(t).Elementwise(s.Op, w)
+		})
+		from = made
+	}
+	return from
+}
+
+var conjPhysical, neg = kernel.Get("conj_physical"), kernel.Get("neg")
 
 // RowMajorCopy keeps a copy of t in dtype d and row-major order.
 func RowMajorCopy(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {

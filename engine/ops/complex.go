@@ -70,15 +70,35 @@ func ViewAsComplex(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return view.Complex(op, self)
 }
 
-// Conj conjugates complex numbers; a real tensor is its own conjPhysical.
+// Conj views the conjugates of complex numbers; a real tensor is its own.
 func Conj(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
 		return self.Alias(), nil
 	}
-	return conjPhysical.run(nil, nil, self)
+	if self.IsWrappedNumber() { // which is read without a layer
+		return conjPhysical.run(nil, nil, self)
+	}
+	return lazily("conj", self, tensor.Conjugate)
 }
 
-// ConjPhysical is Conj into out.
+// NegView views the negatives of numbers.
+func NegView(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.DType() == dtype.Bool {
+		return nil, status.NotImplementedf("neg_view: negation, the `-` operator, on a bool tensor is not supported; to invert a mask, use `~` or logical_not()")
+	}
+	return lazily("neg_view", self, tensor.Negative)
+}
+
+// lazily views a tensor whose elements are computed when they are read.
+func lazily(op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
+	made, err := self.View(op, self.Sizes(), self.Strides(), self.Offset())
+	if err == nil {
+		made.SetLazy(key)
+	}
+	return made, err
+}
+
+// ConjPhysical computes conjugates.
 func ConjPhysical(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType().IsComplex() {
 		return conjPhysical.run(out, nil, self)
@@ -89,10 +109,10 @@ func ConjPhysical(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return copyOf("conj_physical", out, self)
 }
 
-// ResolveConj gives self itself, whose values are never conjugated lazily.
+// ResolveConj returns self itself; the layer of conjugated tensors computes their elements.
 func ResolveConj(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
 
-// ResolveNeg gives self itself, whose values are never negated lazily.
+// ResolveNeg returns self itself; the layer of negated tensors computes their elements.
 func ResolveNeg(self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }
 
 // Angle is the angle of complex numbers; of reals, 0 or pi.

@@ -110,6 +110,7 @@ var operators = map[string]any{
 	"view_as_real":                          ctx.ViewAsReal,
 	"view_as_complex":                       ctx.ViewAsComplex,
 	"conj":                                  ctx.Conj,
+	"neg_view":                              ctx.NegView,
 	"conj_physical":                         ctx.ConjPhysical,
 	"resolve_conj":                          ctx.ResolveConj,
 	"resolve_neg":                           ctx.ResolveNeg,

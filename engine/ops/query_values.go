@@ -11,11 +11,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// IsConj tells whether elements are conjugated when they are read, which no tensor's are.
-func IsConj(*tensor.Tensor) (bool, error) { return false, nil }
+// IsConj returns whether elements are conjugated when they are read.
+func IsConj(self *tensor.Tensor) (bool, error) { return self.Lazy()&tensor.Conjugate != 0, nil }
 
-// IsNeg tells whether elements are negated when they are read, which no tensor's are.
-func IsNeg(*tensor.Tensor) (bool, error) { return false, nil }
+// IsNeg returns whether elements are negated when they are read.
+func IsNeg(self *tensor.Tensor) (bool, error) { return self.Lazy()&tensor.Negative != 0, nil }
 
 // IsSameSize tells whether both tensors have the same sizes.
 func IsSameSize(self, other *tensor.Tensor) (bool, error) {

@@ -98,6 +98,12 @@ func Lend(self *tensor.Tensor) (held *tensor.Tensor, data uintptr, readOnly bool
 			return nil, 0, false, status.Runtimef("lend: Can't export tensors that require gradient, use tensor.detach()")
 		}
 	}
+	switch lazy := self.Lazy(); {
+	case lazy&tensor.Conjugate != 0:
+		return nil, 0, false, status.Runtimef("lend: Can't export tensors with the conjugate bit set, use tensor.resolve_conj()")
+	case lazy != 0:
+		return nil, 0, false, status.Runtimef("lend: Can't export tensors with the negative bit set, use tensor.resolve_neg()")
+	}
 	self.Storage().Fix()
 	data, err = DataPtr(self)
 	return self.Alias(), data, self.Storage().ReadOnly(), err

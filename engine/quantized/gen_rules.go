@@ -30,6 +30,7 @@ var rules = aten.Backend{
 	Real:                 quantizedReal,
 	Imag:                 quantizedImag,
 	ViewAsReal:           quantizedViewAsReal,
+	Conj:                 quantizedConj,
 	Clone:                quantizedClone,
 	Contiguous:           quantizedContiguous,
 	ToOptions:            quantizedToOptions,
@@ -251,6 +252,12 @@ func quantizedViewAsReal(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, er
 	}))
 }
 
+func quantizedConj(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	return one(view(c, "conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.Conj(t[0]))
+	}))
+}
+
 func quantizedClone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "clone", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Clone(t[0], f))
@@ -403,12 +410,12 @@ func quantizedSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, star
 	}))
 }
 
-func quantizedIsConj(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsConj(x0)
+func quantizedIsConj(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsConj(self)
 }
 
-func quantizedIsNeg(c aten.Ctx, x0 *tensor.Tensor) (r0 bool, err error) {
-	return c.Past(tensor.Quantized).IsNeg(x0)
+func quantizedIsNeg(c aten.Ctx, self *tensor.Tensor) (r0 bool, err error) {
+	return c.Past(tensor.Quantized).IsNeg(self)
 }
 
 func quantizedStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {

@@ -448,12 +448,14 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 	if d.IsQuantized() { // and nothing that says how
 		return nil, l.bad("a tensor", c.Args)
 	}
-	if err := l.checkMetadata(rest); err != nil {
+	lazy, err := l.lazyIn(rest, d)
+	if err != nil {
 		return nil, err
 	}
 	t, err := l.strided(d, args)
 	if err == nil {
 		t.SetNames(namesIn(rest))
+		t.SetLazy(lazy)
 	}
 	return wanting(t, err, args, 4)
 }
@@ -503,21 +505,20 @@ func wanting(t *tensor.Tensor, err error, args []any, i int) (*tensor.Tensor, er
 	return t, err
 }
 
-// checkMetadata refuses tensors whose bytes do not hold their values.
-func (l *loader) checkMetadata(rest []any) error {
+// lazyIn returns how the elements of a tensor of dtype d are read, by its metadata.
+func (l *loader) lazyIn(rest []any, d dtype.DType) (lazy tensor.Keys, err error) {
 	for _, value := range rest {
 		dict, _ := value.(*pickle.Dict)
-		if dict == nil {
-			continue
-		}
-		for _, e := range dict.Entries {
-			if flag, is := e.Value.(bool); (e.Key == "conj" || e.Key == "neg") && is && flag {
-				return status.NotImplementedf("%s: the file has a tensor whose %s was put off; call resolve_%s() before saving it", l.op,
-					map[any]string{"conj": "conjugation", "neg": "negation"}[e.Key], e.Key)
+		for i := 0; dict != nil && i < len(dict.Entries); i++ {
+			if key, _ := dict.Entries[i].Key.(string); dict.Entries[i].Value == true {
+				lazy |= lazyKeys[key]
 			}
 		}
 	}
-	return nil
+	if lazy&tensor.Conjugate != 0 && !d.IsComplex() || lazy&tensor.Negative != 0 && d == dtype.Bool {
+		return 0, l.bad("how a tensor's elements are read", d.String())
+	}
+	return lazy, nil
 }
 
 // meta makes the tensor of (dtype, size, stride, requires_grad, [metadata]).
@@ -538,9 +539,15 @@ func (l *loader) meta(c *pickle.Call) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	rest := args[min(len(args), 4):]
+	lazy, err := l.lazyIn(rest, d)
+	if err != nil {
+		return nil, err
+	}
 	t, err := tensor.EmptyStrided(l.op, size, stride, d, device.Device{Type: device.Meta, Index: -1})
 	if err == nil {
-		t.SetNames(namesIn(args[min(len(args), 4):]))
+		t.SetNames(namesIn(rest))
+		t.SetLazy(lazy)
 	}
 	return wanting(t, err, args, 3)
 }

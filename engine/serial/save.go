@@ -237,11 +237,11 @@ func (s *saver) plain(t *tensor.Tensor) any {
 	d, size, stride := t.DType(), ints(t.Sizes()), ints(t.Strides())
 	switch k := s.kept[t.Storage()]; {
 	case t.IsMeta():
-		return named(t, call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted()))
+		return withMetadata(t, call(rebuildMeta, dtypeName(d), size, stride, t.GradientWanted()))
 	case k.dtype == dtype.None:
-		return named(t, call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d)))
+		return withMetadata(t, call(rebuildTensorV3, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict), dtypeName(d)))
 	default:
-		return named(t, call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict)))
+		return withMetadata(t, call(rebuildTensorV2, k.persistent(), k.offset(t), size, stride, t.GradientWanted(), call(orderedDict)))
 	}
 }
 
@@ -249,11 +249,28 @@ func (s *saver) plain(t *tensor.Tensor) any {
 // passes over those that it does not know.
 const namesKey = "names="
 
-// named adds the names of a tensor, if it has any, to the call that makes it.
-func named(t *tensor.Tensor, made *pickle.Call) *pickle.Call {
-	if names := t.Names(); names != nil {
-		made.Args.Items = append(made.Args.Items, &pickle.Dict{Entries: []pickle.Entry{{Key: namesKey + strings.Join(names, ","), Value: true}}})
+// lazyKeys are the flags of a tensor's metadata, by the key that the tensor has.
+var lazyKeys = map[string]tensor.Keys{"conj": tensor.Conjugate, "neg": tensor.Negative}
+
+// withMetadata adds the names of a tensor, and how its elements are read, to the call that makes it.
+func withMetadata(t *tensor.Tensor, made *pickle.Call) *pickle.Call {
+	var flags []string
+	for _, name := range []string{"conj", "neg"} {
+		if t.Lazy()&lazyKeys[name] != 0 {
+			flags = append(flags, name)
+		}
 	}
+	if names := t.Names(); names != nil {
+		flags = append(flags, namesKey+strings.Join(names, ","))
+	}
+	if flags == nil {
+		return made
+	}
+	dict := &pickle.Dict{}
+	for _, flag := range flags {
+		dict.Entries = append(dict.Entries, pickle.Entry{Key: flag, Value: true})
+	}
+	made.Args.Items = append(made.Args.Items, dict)
 	return made
 }
 

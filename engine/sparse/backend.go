@@ -43,6 +43,7 @@ func backend() aten.Backend {
 	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
 	b.IsContiguous, b.IsSetTo = isContiguous, isSetTo
 	b.IsConj, b.IsNeg, b.IsPinned = ofValues(aten.Ctx.IsConj), ofValues(aten.Ctx.IsNeg), ofValues(aten.Ctx.IsPinned)
+	b.Conj = func(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return c.ConjPhysical(nil, self) }
 	b.Equal, b.Allclose = equal, allclose
 	b.IndexGet = indexGet
 

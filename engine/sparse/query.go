@@ -160,7 +160,12 @@ func toString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, 
 	for i, name := range called {
 		parts = append(parts, format.Part{Name: name, Source: ops.Shown(&s.Scope, p.Indices[i])})
 	}
-	parts = append(parts, format.Part{Name: "values", Source: ops.Shown(&s.Scope, p.Values)})
+	values := s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveConj(p.Values) })
+	values = s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveNeg(values) })
+	if s.Err != nil {
+		return "", s.Err
+	}
+	parts = append(parts, format.Part{Name: "values", Source: ops.Shown(&s.Scope, values)})
 	if s.Err != nil {
 		return "", s.Err
 	}

@@ -49,6 +49,19 @@ func (s *Steps) Value(t *tensor.Tensor) (v dtype.Scalar, known bool) {
 	return v, s.Err == nil
 }
 
+// Stored is t as the memory of out is to have it: with its elements computed, and conjugated or negated where out's are when they are read.
+func (s *Steps) Stored(t, out *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || t == nil || out == nil || t.Lazy()|out.Lazy() == 0 {
+		return t
+	}
+	if out.Lazy()&tensor.Negative != 0 && dtype.CanCast(t.DType(), out.DType()) {
+		t = s.Cast(t, out.DType())
+	}
+	t = s.Step(func() (*tensor.Tensor, error) { return aten.Toggled(s.C, t, out.Lazy()) })
+	t = s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveConj(t) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.ResolveNeg(t) })
+}
+
 // Add is a + b.
 func (s *Steps) Add(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Add(nil, a, b, dtype.IntScalar(1)) })

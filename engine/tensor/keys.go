@@ -20,6 +20,8 @@ const (
 	SparseBSC
 	Named // before gradients, so that histories know nothing of names
 	Gradient
+	Conjugate // after gradients, as views are
+	Negative
 	Quantized
 	Extension1 // kinds that are not the library's own
 	Extension2
@@ -29,6 +31,9 @@ const (
 
 // Sparse are the keys of the sparse layouts.
 const Sparse = SparseCOO | SparseCSR | SparseCSC | SparseBSR | SparseBSC
+
+// Lazy are the keys of tensors whose elements are conjugates, or negatives, of what their memory has.
+const Lazy = Conjugate | Negative
 
 // First is the key whose layer is entered first, alone.
 func (k Keys) First() Keys { return k & -k }
@@ -41,6 +46,22 @@ func (t *Tensor) Keys() Keys { return t.kind.keys }
 
 // SetKeys makes the tensor one of other kinds, for the layers of these to keep state with it.
 func (t *Tensor) SetKeys(k Keys, state any) { t.kind.keys, t.kind.state = k, state }
+
+// Lazy are the keys among Conjugate and Negative that the tensor has.
+func (t *Tensor) Lazy() Keys { return t.kind.keys & Lazy }
+
+// SetLazy makes t read its memory by the keys in lazy alone.
+func (t *Tensor) SetLazy(lazy Keys) { t.kind.keys = t.kind.keys&^Lazy | lazy }
+
+// WithLazy returns an alias that reads its memory by the keys in lazy alone.
+func (t *Tensor) WithLazy(lazy Keys) *Tensor {
+	a := t.Alias()
+	a.SetLazy(lazy)
+	return a
+}
+
+// CountLike makes t count in promotion as other does.
+func (t *Tensor) CountLike(other *Tensor) { t.kind.zeroDim = other.kind.zeroDim }
 
 // History is what the layer of gradients keeps with a tensor, and shares with its aliases: it counts them.
 type History interface {

@@ -360,6 +360,7 @@ func (t *Tensor) Become(op string, other *Tensor) error {
 		return err
 	}
 	t.kind.state = other.kind.state
+	t.kind.keys = t.kind.keys&^Lazy | other.Lazy()
 	return nil
 }
 

@@ -1566,14 +1566,14 @@ inline Tensor real(const Tensor &self) {
   return out.take();
 }
 
-// A view of the imaginary parts. Real tensors are refused.
+// Returns a view of the imaginary parts, negated where `self` is a conjugated view. Raises an error for real tensors.
 inline Tensor imag(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_imag(self.get(), out.put()));
   return out.take();
 }
 
-// A view of complex numbers as pairs of reals: shape (..., 2).
+// Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
 inline Tensor view_as_real(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_real(self.get(), out.put()));
@@ -1587,10 +1587,19 @@ inline Tensor view_as_complex(const Tensor &self) {
   return out.take();
 }
 
-// The complex conjugate of every element; a real tensor itself.
+// Returns a view of `self` whose elements are the complex conjugates of its elements, computed when they are read; a real tensor itself. `is_conj` reports
+// such a view, `resolve_conj` computes its elements.
 inline Tensor conj(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conj(self.get(), out.put()));
+  return out.take();
+}
+
+// Returns a view of `self` whose elements are the negatives of its elements, computed when they are read, as `imag` of a conjugated tensor is.
+// `is_neg` reports such a view, `resolve_neg` computes its elements.
+inline Tensor neg_view(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_neg_view(self.get(), out.put()));
   return out.take();
 }
 
@@ -1610,14 +1619,14 @@ inline void conj_physical_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_conj_physical_out(self.get(), out.get()));
 }
 
-// Gives `self` itself: conjugates are always computed.
+// Returns `self` itself, or, where it is a conjugated view, a tensor with its elements computed, which does not share its memory.
 inline Tensor resolve_conj(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_resolve_conj(self.get(), out.put()));
   return out.take();
 }
 
-// Gives `self` itself: negatives are always computed.
+// Returns `self` itself, or, where it is a negated view, a tensor with its elements computed, which does not share its memory.
 inline Tensor resolve_neg(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_resolve_neg(self.get(), out.put()));
@@ -7774,14 +7783,14 @@ inline bool is_nonzero(const Tensor &self) {
   return out.take();
 }
 
-// Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+// Returns whether the elements are conjugated when they are read, as those of `conj()` of a complex tensor are.
 inline bool is_conj(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_conj(self.get(), out.put()));
   return out.take();
 }
 
-// Whether the elements are negated when they are read: never, as libtensor negates at once.
+// Returns whether the elements are negated when they are read, as those of `imag` of a conjugated tensor are.
 inline bool is_neg(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_neg(self.get(), out.put()));
@@ -11600,7 +11609,7 @@ inline Tensor mT(const Tensor &self) {
   return out.take();
 }
 
-// Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python.
+// Returns a view with the last two dimensions swapped and the elements conjugated. An attribute in Python.
 inline Tensor mH(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mH(self.get(), out.put()));
@@ -11614,7 +11623,7 @@ inline Tensor H(const Tensor &self) {
   return out.take();
 }
 
-// Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+// Returns a view with the last two dimensions swapped and the elements conjugated.
 inline Tensor adjoint(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_adjoint(self.get(), out.put()));
@@ -12108,7 +12117,7 @@ inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints 
 }
 
 // `view_as_real` with memory of its own, row-major.
-// A view of complex numbers as pairs of reals: shape (..., 2).
+// Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
 inline Tensor view_as_real_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_real_copy(self.get(), out.put()));

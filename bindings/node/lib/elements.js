@@ -43,7 +43,7 @@ function elements(t, share) {
   const found = native.memoryOf(t, share);
   if (memory.isTyped(found)) return new View(found.buffer, found.byteOffset, found.byteLength / View.BYTES_PER_ELEMENT);
   if (found) return new View(found);
-  return withForm(t, t.contiguous(), (dense) => elements(dense, share));
+  return withForm(t, t.resolveConj().resolveNeg().contiguous(), (dense) => elements(dense, share));
 }
 
 // The parts of each layout, by the functions that give them, and what makes a tensor of them.

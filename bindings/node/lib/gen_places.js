@@ -61,6 +61,8 @@ module.exports = {
     'untracked',
     'untrackedAsync',
     'isInference',
+    'negView',
+    'negViewAsync',
     'names',
     'dimByName',
     'rename',

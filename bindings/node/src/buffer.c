@@ -247,7 +247,7 @@ static napi_value part_of(napi_env env, const lt_buffer *buffer, const tensor_t 
 // memoryOf(tensor, share): the tensor's elements, as a Uint8Array of the ArrayBuffer that they lie
 // in, or an ArrayBuffer over them, or of a copy: where share is false, the runtime has no external
 // memory, or the memory must not be written. Undefined when the elements do not lie one after the
-// other.
+// other, or are not those that the memory has.
 static napi_value memory_of(napi_env env, napi_callback_info info) {
   size_t argc = 2;
   napi_value argv[2], result = NULL;
@@ -270,7 +270,7 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
     return lt_throw_status(
         env, TENSOR_ERROR_RUNTIME,
         "data: only tensors on the CPU have memory that can be read; copy with to('cpu')");
-  if (!is_contiguous(t)) return NULL;
+  if (!is_contiguous(t) || tensor_lazy(t)) return NULL;
   size_t bytes = (size_t)(tensor_numel(t) * tensor_dtype_size(tensor_get_dtype(t)));
   void *data = NULL, *copy;
   const lt_buffer *buffer = share && bytes ? lt_buffer_of(env, lt_get_env(env), t) : NULL;

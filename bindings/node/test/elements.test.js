@@ -76,3 +76,16 @@ test('typed arrays and tensors are items of arrays', () => {
   circle.push(circle);
   assert.throws(() => lt.tensor(circle), RangeError);
 });
+
+test('conjugated and negated views: writes reach the tensor, arrays are computed', () => {
+  const z = lt.tensor([{ re: 1, im: 2 }, { re: 3, im: -4 }]);
+  const c = z.conj();
+  assert.ok(c.isConj() && c.imag.isNeg() && !z.isConj());
+  assert.deepEqual([...c.data()], [1, -2, 3, 4]);
+  assert.deepEqual(c.imag.toArray(), [-2, 4]);
+  assert.deepEqual(c.toArray(), c.resolveConj().toArray());
+  c.at(0).fill_(0);
+  assert.deepEqual([...z.data()].map(Math.abs), [0, 0, 3, 4]);
+  assert.equal(c.imag.resolveNeg().isNeg(), false);
+  assert.ok(lt.loadBytes(lt.saveBytes(c)).isConj());
+});

@@ -172,6 +172,7 @@ typedef struct {
   void (*free_texts)(void *, int64_t);
   int64_t (*dim)(const void *), (*numel)(const void *);
   bool (*same_memory)(const void *, const void *);
+  uint8_t (*lazy)(const void *);
   const int64_t *(*sizes)(const void *), *(*strides)(const void *);
   tensor_dtype (*dtype)(const void *);
   int64_t (*dtype_size)(tensor_dtype);

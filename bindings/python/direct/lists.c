@@ -240,7 +240,8 @@ static PyObject *while_held(const state *s, const void *handle,
                             PyObject *read(const void *handle, const void *data)) {
   void *data;
   int64_t held;
-  if (library.device(handle).type != TENSOR_CPU || library.layout(handle) > TENSOR_STRIDED)
+  if (library.device(handle).type != TENSOR_CPU || library.layout(handle) > TENSOR_STRIDED ||
+      library.lazy(handle))
     return NULL;
   tensor_status status = library.hold(handle, &data, &held);
   if (status) return refuse(s, status);

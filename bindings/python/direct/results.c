@@ -110,7 +110,9 @@ static bool same_geometry(const void *a, const void *b) {
   const int64_t *sizes[] = {library.sizes(a), library.sizes(b)},
                 *strides[] = {library.strides(a), library.strides(b)};
   int64_t n = library.dim(a);
-  if (n != library.dim(b) || library.dtype(a) != library.dtype(b)) return false;
+  if (n != library.dim(b) || library.dtype(a) != library.dtype(b) ||
+      library.lazy(a) != library.lazy(b))
+    return false;
   for (int64_t d = 0; d < n; d++)
     if (sizes[0][d] != sizes[1][d] || strides[0][d] != strides[1][d]) return false;
   return true;

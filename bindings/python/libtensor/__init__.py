@@ -108,7 +108,7 @@ _SUBMODULES = frozenset(
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
 globals().update(_NAMES)
 globals().update({"_" + name: getattr(_functions, name) for name in _QUANTIZED})
-_segment_reduce, _neg_view = _functions.segment_reduce, _functions.neg
+_segment_reduce, _neg_view = _functions.segment_reduce, _functions.neg_view
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})
 

@@ -234,7 +234,6 @@ def test_pytorchs_file():
         ("torch_code.pt", RuntimeError, "posix.system, which is refused"),
         ("torch_numpy.pt", RuntimeError, "numpy"),
         ("torch_legacy.pt", NotImplementedError, "before version 1.6"),
-        ("torch_conj.pt", NotImplementedError, r"resolve_conj\(\)"),
     ],
 )
 @pytest.mark.parametrize("weights_only", [True, False])

@@ -58,6 +58,8 @@ def laid(t: Tensor, stores):
     dtype = getattr(torch, t.dtype)
     made = torch.empty(0, dtype=dtype, device=place)
     made.set_(stores[t.store].untyped_storage(), t.offset, t.size, t.stride)
+    for key in t.lazy:
+        made = made.conj() if key == "conj" else torch._neg_view(made)
     return made
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
-from library import DTYPES, FORMS, HERE, ROOT, SIZES, Call, Store, Tensor, dense, row_major
+from library import DTYPES, FORMS, HERE, ROOT, SIZES, Call, Store, Tensor, dense, read, row_major
 
 # Their elements are positions, masks or counts, which a change of dtype or values would make meaningless.
 POSITIONS = (
@@ -263,6 +263,15 @@ def apart(t, rng, kind=None):
         stride[d] = n * steps[d]
         n = stride[d] * max(size[d], 1) + (pad if d == order[-1] else 0)
     return placed(elements, t.dtype, stride, offset, offset + n + 2, rng), kind
+
+
+def lazily(t, rng):
+    """The tensor with elements that are computed when they are read, now and then: (tensor, a word for the layout's name)."""
+    if rng.random() > (0.5 if t.dtype in COMPLEX else 0.2) or t.dtype == "bool" or t.dtype.startswith("uint") or t.lazy:
+        return t, ""
+    lazy = rng.choice((("conj",), ("neg",), ("conj", "neg"))) if t.dtype in COMPLEX else ("neg",)
+    data = read(np.frombuffer(t.store.data[: len(t.store.data) // SIZES[t.dtype] * SIZES[t.dtype]], f"V{SIZES[t.dtype]}"), t.dtype, lazy).tobytes()
+    return replace(t, store=Store(data), lazy=lazy), f" {' '.join(lazy)}"
 
 
 def repeated(t, rng):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from compare import STEP, elements_differ, sums, unsound
-from inputs import COMPLEX, FLOATS, INTEGERS, apart, clones, decode, dense, draws, encode, is_position, junk
+from inputs import COMPLEX, FLOATS, INTEGERS, apart, clones, decode, dense, draws, encode, is_position, junk, lazily
 from library import ANY_ORDER, CUDA, DTYPES, OK, SIZES, Seen, Store, Tensor, row_major
 
 NAME = "outputs"
@@ -83,7 +83,7 @@ def inplace(library, call, want, rng):
     fits = result is not None and (result.dtype, result.size) == (own.dtype, own.size)
     step = STEP.get(own.dtype, 0) if sums(call) else 0
     turns = [replace(call, note="in place")]
-    turns.append(call.mapped(lambda t, at: apart(t, rng)[0] if at == (0,) else t))
+    turns.append(call.mapped(lambda t, at: lazily(apart(t, rng)[0], rng)[0] if at == (0,) else t))
     turns[-1].note = "in place on a view"
     for t, at in call.tensors():
         if at != (0,) and t.dtype == own.dtype and not is_position(call, at):
@@ -143,7 +143,7 @@ def out(library, call, want, rng):
     turns = [
         ([filled(r.dtype, (0,), rng) for r in results], "out= is empty", True),
         (shaped, "out= fits", True),
-        ([apart(t, rng, kind)[0] for t in shaped], "out= is a view", True),
+        ([lazily(apart(t, rng, kind)[0], rng)[0] for t in shaped], "out= is a view", True),
         ([filled(r.dtype, (2, *r.size), rng) for r in results], "out= has another shape", False),
     ]
     if not makes_by_dtype(call):

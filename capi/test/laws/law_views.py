@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 from compare import STEP, sums, unsound, values_differ
-from inputs import apart, clones, draws, repeated, together
+from inputs import apart, clones, draws, lazily, repeated, together
 from library import ANY_ORDER, CUDA
 
 NAME = "views"
 # What an operator says of strides, storages and addresses does follow them.
 SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(("is_contiguous", "stride", "data_ptr", "lend", "is_set_to", "untyped_storage", "storage_offset"), "tells the layout"),
-    **dict.fromkeys(("view", "view_as", "view_as_complex"), "refuses layouts"),
+    **dict.fromkeys(("view", "view_as", "view_as_complex", "view_as_real"), "refuses layouts"),
+    **dict.fromkeys(("is_conj", "is_neg"), "tells how elements are read"),
     **dict.fromkeys(("as_strided", "as_strided_scatter", "set_", "resize_", "resize_as_"), "works on the storage, not on the elements"),
     **dict.fromkeys(
         ("empty_like", "new_empty", "new_empty_strided", "empty", "empty_strided", "empty_permuted"), "leaves elements as they lie in memory"
@@ -66,6 +67,8 @@ def layouts(call, rng):
             made, kind = repeated(t, rng)
         else:
             made, kind = apart(t, rng)
+        made, lazy = lazily(made, rng)
+        kind += lazy
         notes.append(f"{kind} {at}")
         return made
 

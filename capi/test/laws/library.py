@@ -27,9 +27,7 @@ import numpy as np
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent.parent
 OPERATORS = json.loads((HERE.parent / "gen_operators.json").read_text())
-FORMS = {
-    form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]
-}
+FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}
 QUANTIZED = ("quint8", "qint8", "qint32", "quint4x2", "quint2x4")
 NAMES = (  # by number
     *(
@@ -62,9 +60,7 @@ SIZES = dict(
         strict=True,
     )
 )
-DTYPES = tuple(
-    n for n in SIZES if n != "bcomplex32"
-)  # which is a result of few operators, and no operand here
+DTYPES = tuple(n for n in SIZES if n != "bcomplex32")  # which is a result of few operators, and no operand here
 KINDS = ("none", "bool", "int", "float", "complex", "uint")
 LAYOUTS = (
     "strided",
@@ -91,9 +87,7 @@ FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_la
 ABSENT = -(2**63)
 # Where an index stands twice, which of the elements stays is anybody's guess on a device.
 ANY_ORDER = ("index_copy", "index_put", "put", "scatter", "masked_scatter")
-LARGEST = (
-    1 << 27
-)  # elements of a result that are looked at; expanded views have more than memory holds
+LARGEST = 1 << 27  # elements of a result that are looked at; expanded views have more than memory holds
 
 
 class Parts(Structure):
@@ -133,19 +127,13 @@ BASES = {
     "str": c_char_p,
     "device": Device,
 }
-BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(
-    ("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p
-)
+BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p)
 
 
 def load(path=None):
-    lib = ctypes.CDLL(
-        str(path or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so")
-    )
+    lib = ctypes.CDLL(str(path or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so"))
     for operator, form in FORMS.values():
-        getattr(lib, form["c"]).argtypes = [
-            t for kind in form["types"] for t in parameters(kind)
-        ] + results(operator, form)
+        getattr(lib, form["c"]).argtypes = [t for kind in form["types"] for t in parameters(kind)] + results(operator, form)
     for name in ("tensor_sizes", "tensor_strides"):
         getattr(lib, name).restype = POINTER(c_int64)
     for name in (
@@ -178,6 +166,7 @@ def load(path=None):
     ]
     lib.tensor_get_device.argtypes, lib.tensor_get_device.restype = [c_void_p], Device
     lib.tensor_get_layout.argtypes = [c_void_p]
+    lib.tensor_lazy.argtypes, lib.tensor_lazy.restype = [c_void_p], ctypes.c_uint8
     lib.tensor_last_error.restype = c_char_p
     return lib
 
@@ -197,11 +186,7 @@ def results(operator, form):
         return [c_void_p] * len(operator["returns"])
     if form["mode"] == "inplace":
         return []
-    return [
-        t
-        for r in operator["returns"]
-        for t in ([c_void_p, c_void_p] if r.endswith("[]") else [c_void_p])
-    ]
+    return [t for r in operator["returns"] for t in ([c_void_p, c_void_p] if r.endswith("[]") else [c_void_p])]
 
 
 class Store:
@@ -221,6 +206,7 @@ class Tensor:
     device: str = "cpu"  # the place of all tensors; or host, or meta
     read_only: bool = False
     layout: str = "strided"
+    lazy: tuple = ()  # how elements are changed when they are read: conj, neg
 
     @property
     def numel(self):
@@ -229,13 +215,29 @@ class Tensor:
     def elements(self, data=None):
         if self.device == "meta":
             return np.zeros(self.size, f"V{SIZES[self.dtype]}")
-        return gather(
-            self.store.data if data is None else data,
-            SIZES[self.dtype],
-            self.size,
-            self.stride,
-            self.offset,
-        )
+        return read(gather(self.store.data if data is None else data, SIZES[self.dtype], self.size, self.stride, self.offset), self.dtype, self.lazy)
+
+
+LAZY = ("conj", "neg")  # by the bits of tensor_lazy
+
+
+def read(elements, dtype, lazy):
+    """The elements of a tensor over those that its memory has, as void items; the other way round as well."""
+    if not lazy:
+        return elements
+    item = SIZES[dtype]
+    made = np.ascontiguousarray(elements)
+    if "int" in dtype:
+        return (-np.frombuffer(made.tobytes(), dtype)).view(f"V{item}").reshape(elements.shape)
+    raw = np.frombuffer(made.tobytes(), np.uint8).reshape(-1, item).copy()
+    last = item - 1  # the byte with the sign of the imaginary part, or of the only one
+    if "conj" in lazy:
+        raw[:, last] ^= 0x80
+    if "neg" in lazy:
+        raw[:, last] ^= 0x80
+        if "complex" in dtype:
+            raw[:, item // 2 - 1] ^= 0x80
+    return np.frombuffer(raw.tobytes(), f"V{item}").reshape(elements.shape)
 
 
 def gather(data, item, size, stride, offset):
@@ -303,9 +305,7 @@ class Call:
         return replace(
             self,
             args=args,
-            outs=[change(t, (-1 - i,)) for i, t in enumerate(self.outs)]
-            if outs
-            else self.outs,
+            outs=[change(t, (-1 - i,)) for i, t in enumerate(self.outs)] if outs else self.outs,
         )
 
     def tensors(self):
@@ -320,9 +320,7 @@ class Call:
             return True
         if self.operator["name"] == "nn.embedding" and at[0] == 1:
             return self.args[3] is not None  # max_norm shortens rows of the weight
-        return self.operator["args"][at[0]]["mutated"] or (
-            self.form["mode"] == "inplace" and at[0] == 0
-        )
+        return self.operator["args"][at[0]]["mutated"] or (self.form["mode"] == "inplace" and at[0] == 0)
 
 
 @dataclass
@@ -346,9 +344,7 @@ class Outcome:
     stores: dict  # by store: its bytes after the call
     live: int  # handles that the call left beside its results
     used: int = 0  # bytes that a refused call left in use
-    leaked: int = (
-        0  # bytes that are in use when all that the call took and gave is freed
-    )
+    leaked: int = 0  # bytes that are in use when all that the call took and gave is freed
     counted: tuple = ()  # the places of tensors to whose storages writes were counted
 
 
@@ -514,26 +510,13 @@ class Library:
         else:
             stays = t.device == "host"
             storage = self.storage(t.store, made, stays)
-            self.do(
-                "tensor_empty",
-                (c_int64 * 1)(0),
-                1,
-                NAMES.index(t.dtype),
-                -1,
-                HOST if stays else device,
-                -1,
-                byref(handle),
-            )
-            self.do(
-                "tensor_set__storage_geometry",
-                handle,
-                storage,
-                t.offset,
-                size,
-                dims,
-                stride,
-                dims,
-            )
+            self.do("tensor_empty", (c_int64 * 1)(0), 1, NAMES.index(t.dtype), -1, HOST if stays else device, -1, byref(handle))
+            self.do("tensor_set__storage_geometry", handle, storage, t.offset, size, dims, stride, dims)
+        for key in t.lazy:
+            view = c_void_p()
+            self.do("tensor_conj" if key == "conj" else "tensor_neg_view", handle, byref(view))
+            self.c.tensor_free(handle)
+            handle = view
         return handle
 
     def bytes_of(self, storage):
@@ -555,13 +538,9 @@ class Library:
         if self.c.tensor_get_layout(handle):
             if self.c.tensor_get_device(handle).type == META.type:
                 size = tuple(self.c.tensor_sizes(handle)[: self.c.tensor_dim(handle)])
-                return Seen(
-                    NAMES[self.c.tensor_get_dtype(handle)], size, (), 0, None, None
-                )
+                return Seen(NAMES[self.c.tensor_get_dtype(handle)], size, (), 0, None, None)
             dense = c_void_p()
-            if self.place is CUDA and self.c.tensor_to_dense(
-                handle, -1, -1, byref(dense)
-            ):
+            if self.place is CUDA and self.c.tensor_to_dense(handle, -1, -1, byref(dense)):
                 size = tuple(self.c.tensor_sizes(handle)[: self.c.tensor_dim(handle)])
                 return Seen(
                     NAMES[self.c.tensor_get_dtype(handle)],
@@ -592,9 +571,8 @@ class Library:
                     shares = store
             # NumPy has no array of (0, 2**62) either: the sizes that are not 0 count.
             if int(np.prod([n for n in size if n], dtype=object)) <= LARGEST:
-                elements = gather(
-                    self.bytes_of(storage), SIZES[dtype], size, stride, offset
-                ).copy()
+                elements = gather(self.bytes_of(storage), SIZES[dtype], size, stride, offset).copy()
+                elements = read(elements, dtype, [key for i, key in enumerate(LAZY) if self.c.tensor_lazy(handle) >> i & 1])
             self.c.tensor_storage_free(storage)
         return Seen(dtype, size, stride, offset, elements, shares)
 
@@ -639,26 +617,14 @@ class Library:
             for i, t in enumerate(call.outs):
                 words.append(
                     next(
-                        (
-                            given[at]
-                            for other, at in call.tensors()
-                            if other is t and at in given
-                        ),
+                        (given[at] for other, at in call.tensors() if other is t and at in given),
                         None,
                     )
                     or handle(t, (-1 - i,))
                 )
         elif form["mode"] == "function":
             for kind in operator["returns"]:
-                cell = (
-                    Scalar
-                    if kind == "Scalar"
-                    else Device
-                    if kind == "device"
-                    else c_double
-                    if kind == "float"
-                    else c_int64
-                )()
+                cell = (Scalar if kind == "Scalar" else Device if kind == "device" else c_double if kind == "float" else c_int64)()
                 length = c_int64() if kind.endswith("[]") else None
                 cells.append((kind, cell, length))
                 words += [byref(c) for c in (cell, length) if c is not None]
@@ -667,11 +633,7 @@ class Library:
         live, used = self.c.tensor_live_handles(), self.stats()["in_use"]
         after = between(self) if between else self.limited()
         status = getattr(self.c, call.c)(*words)
-        message = (
-            (self.c.tensor_last_error() or b"").decode(errors="replace")
-            if status
-            else ""
-        )
+        message = (self.c.tensor_last_error() or b"").decode(errors="replace") if status else ""
         after()
         found = []
         extra = self.c.tensor_live_handles() - live
@@ -682,9 +644,7 @@ class Library:
             extra -= count
         tensors = {at: self.seen(h, made) for at, h in handles.items()}
         stores = {store: self.bytes_of(h) for store, h in made.items()}
-        counted = tuple(
-            at for at, h in handles.items() if self.version(h) != versions[at]
-        )
+        counted = tuple(at for at, h in handles.items() if self.version(h) != versions[at])
         self.end()
         for h in handles.values():
             self.c.tensor_free(h)
@@ -752,15 +712,9 @@ class Library:
             case "memory_format":
                 return [FORMATS.index(value) if value else -1]
             case "device":
-                return [
-                    (META if value == "meta" else self.place)
-                    if value
-                    else Device(-1, -1)
-                ]
+                return [(META if value == "meta" else self.place) if value else Device(-1, -1)]
             case "pointer":
-                buffer = (
-                    ctypes.create_string_buffer(value, len(value)) if value else None
-                )
+                buffer = ctypes.create_string_buffer(value, len(value)) if value else None
                 kept.append(buffer)
                 return [ctypes.cast(buffer, c_void_p) if buffer else None]
         raise TypeError(kind)
@@ -769,18 +723,9 @@ class Library:
         n = len(values)
         match base:
             case "Tensor":
-                return (c_void_p * n)(
-                    *(handle(v, (*at, i)) for i, v in enumerate(values))
-                )
+                return (c_void_p * n)(*(handle(v, (*at, i)) for i, v in enumerate(values)))
             case "Index":
-                return (IndexItem * n)(
-                    *(
-                        IndexItem(
-                            v["kind"], handle(v["tensor"], (*at, i)), *v["bounds"]
-                        )
-                        for i, v in enumerate(values)
-                    )
-                )
+                return (IndexItem * n)(*(IndexItem(v["kind"], handle(v["tensor"], (*at, i)), *v["bounds"]) for i, v in enumerate(values)))
             case "Scalar":
                 return (Scalar * n)(*map(scalar, values))
             case "float":
@@ -801,12 +746,7 @@ class Library:
                 self.c.tensor_free(cell.value)
                 return got, 1
             case "Tensor[]":
-                got = [
-                    self.seen(h, made)
-                    for h in (c_void_p * length.value).from_address(
-                        cell.value or ctypes.addressof(cell)
-                    )
-                ]
+                got = [self.seen(h, made) for h in (c_void_p * length.value).from_address(cell.value or ctypes.addressof(cell))]
                 self.c.tensor_list_free(cell.value, length.value)
                 return got, length.value
             case "str":
@@ -814,11 +754,7 @@ class Library:
                 self.c.tensor_string_free(cell.value)
                 return text, 0
             case "str[]":
-                texts = list(
-                    (c_char_p * length.value).from_address(
-                        cell.value or ctypes.addressof(cell)
-                    )
-                )
+                texts = list((c_char_p * length.value).from_address(cell.value or ctypes.addressof(cell)))
                 self.c.tensor_string_list_free(cell.value, length.value)
                 return texts, 0
             case "Storage":
@@ -829,9 +765,7 @@ class Library:
                 self.c.tensor_generator_free(cell.value)
                 return "generator", 1
             case "Scalar":
-                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if KINDS[
-                    cell.kind
-                ] in ("float", "complex") else (
+                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if KINDS[cell.kind] in ("float", "complex") else (
                     KINDS[cell.kind],
                     cell.value.i,
                 ), 0

@@ -104,6 +104,8 @@ class Program:
                 s = self.store(t.store)
                 note = "  // read-only: tensor_from_blob" if t.read_only else ""
                 self.lines.append(f"tensor_t *{name} = view({s}, {dtype}, {place}, {t.offset});{note}")
+                for key in t.lazy:
+                    self.lines.append(f"tensor_{'conj' if key == 'conj' else 'neg_view'}({name}, &{name});")
             self.tensors[t] = name
         return self.tensors[t]
 

@@ -47,6 +47,9 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 				facts = append(facts, strings.ToUpper(tag[:1])+tag[1:])
 			}
 		}
+		if o.Tagged("maybe_view") {
+			facts = append(facts, "MaybeView")
+		}
 		if f.constant {
 			facts = append(facts, "Constant")
 		}

@@ -25,6 +25,7 @@ FUNCTIONS = (
         "dim",
         "numel",
         "same_memory",
+        "lazy",
         "sizes",
         "strides",
         "get_dtype",

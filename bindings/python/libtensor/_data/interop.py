@@ -212,8 +212,17 @@ def reachable(tensor, what):
         raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; {convert} for {what} first")
 
 
+def resolved(tensor):
+    """The tensor with its elements computed, where they are conjugates or negatives of what its memory has."""
+    return tensor.resolve_conj().resolve_neg()
+
+
 def lendable(tensor):
     """A tensor for an array, which has no gradient: what requires one lends its memory where no calls are recorded."""
+    if tensor.is_conj():
+        raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
+    if tensor.is_neg():
+        raise RuntimeError("Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead.")
     if not tensor.requires_grad:
         return tensor
     if is_grad_enabled():
@@ -295,7 +304,7 @@ class View:
 @_direct.getter(_direct.BYTES, "tensor_hold")
 def raw_bytes(tensor):
     """The elements' bytes in row-major order."""
-    return raw_bytes(tensor.cpu().contiguous()) if tensor.numel() else b""
+    return raw_bytes(resolved(tensor.cpu()).contiguous()) if tensor.numel() else b""
 
 
 def elements(tensor):
@@ -326,6 +335,8 @@ def no_buffer(tensor, flags):
         raise BufferError(str(error)) from None
     if tensor.requires_grad:
         raise BufferError("a tensor that requires grad exports no buffer; give detach() of it")
+    if tensor.is_conj() or tensor.is_neg():
+        raise BufferError("Can't export tensors with the conjugate or the negative bit set; resolve_conj() and resolve_neg() compute the elements")
     if _f.lend(tensor)[2] and flags & WRITABLE:
         raise BufferError("the tensor is read-only, and a buffer to write to was asked for; clone() copies it")
     raise BufferError(

@@ -1181,7 +1181,7 @@ def real(input):
 
 @_operator("imag")
 def imag(input):
-    """A view of the imaginary parts. Real tensors are refused.
+    """Returns a view of the imaginary parts, negated where `input` is a conjugated view. Raises an error for real tensors.
 
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
@@ -1190,7 +1190,7 @@ def imag(input):
 
 @_operator("view_as_real")
 def view_as_real(input):
-    """A view of complex numbers as pairs of reals: shape (..., 2).
+    """Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
 
     >>> torch.view_as_real(torch.tensor([1+2j]))
     tensor([[1., 2.]])
@@ -1208,10 +1208,18 @@ def view_as_complex(input):
 
 @_operator("conj")
 def conj(input):
-    """The complex conjugate of every element; a real tensor itself.
+    """Returns a view of `input` whose elements are the complex conjugates of its elements, computed when they are read; a real tensor itself. `is_conj` reports
+    such a view, `resolve_conj` computes its elements.
 
-    >>> torch.conj(torch.tensor([1+2j])).resolve_conj()
+    >>> torch.conj(torch.tensor([1+2j]))
     tensor([1.-2.j])
+    """
+
+
+@_operator("neg_view")
+def neg_view(input):
+    """Returns a view of `input` whose elements are the negatives of its elements, computed when they are read, as `imag` of a conjugated tensor is.
+    `is_neg` reports such a view, `resolve_neg` computes its elements.
     """
 
 
@@ -1235,7 +1243,7 @@ def conj_physical_(input):
 
 @_operator("resolve_conj")
 def resolve_conj(input):
-    """Gives `input` itself: conjugates are always computed.
+    """Returns `input` itself, or, where it is a conjugated view, a tensor with its elements computed, which does not share its memory.
 
     >>> torch.resolve_conj(torch.tensor([1 + 2j]))
     tensor([1.+2.j])
@@ -1244,7 +1252,7 @@ def resolve_conj(input):
 
 @_operator("resolve_neg")
 def resolve_neg(input):
-    """Gives `input` itself: negatives are always computed.
+    """Returns `input` itself, or, where it is a negated view, a tensor with its elements computed, which does not share its memory.
 
     >>> torch.resolve_neg(torch.tensor([-1]))
     tensor([-1])
@@ -5281,19 +5289,19 @@ def is_nonzero(input):
 
 @_operator("is_conj")
 def is_conj(input):
-    """Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
+    """Returns whether the elements are conjugated when they are read, as those of `conj()` of a complex tensor are.
 
     >>> torch.is_conj(torch.tensor([1j]).conj())
-    False
+    True
     """
 
 
 @_operator("is_neg")
 def is_neg(input):
-    """Whether the elements are negated when they are read: never, as libtensor negates at once.
+    """Returns whether the elements are negated when they are read, as those of `imag` of a conjugated tensor are.
 
     >>> torch.is_neg(torch.tensor([1j]).conj().imag)
-    False
+    True
     """
 
 
@@ -7951,7 +7959,7 @@ def mT(input):
 
 @_operator("mH")
 def mH(input):
-    """Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python."""
+    """Returns a view with the last two dimensions swapped and the elements conjugated. An attribute in Python."""
 
 
 @_operator("H")
@@ -7961,7 +7969,7 @@ def H(input):
 
 @_operator("adjoint")
 def adjoint(input):
-    """Swaps the last two dimensions and conjugates; a copy for complex dtypes.
+    """Returns a view with the last two dimensions swapped and the elements conjugated.
 
     >>> torch.adjoint(torch.tensor([[1 + 1j, 2]]))
     tensor([[1.-1.j],
@@ -8452,7 +8460,7 @@ def split_with_sizes_copy(input, split_sizes, dim=0):
 @_operator("view_as_real_copy")
 def view_as_real_copy(input, *, out=None):
     """`view_as_real` with memory of its own, row-major.
-    A view of complex numbers as pairs of reals: shape (..., 2).
+    Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
 
     >>> torch.view_as_real_copy(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])

@@ -16,7 +16,7 @@ from .._base.errors import in_name_of, wrong_type
 from .._core.owner import TypedStorage, UntypedStorage
 from .._gen import gen_functions as _f
 from . import progress as _progress
-from .serialize import parts
+from .serialize import as_read, parts
 from .structure import Decoder, Encoder
 
 
@@ -248,7 +248,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
         if not isinstance(target, UntypedStorage):
             raise TypeError(f"load(): map_location must give a storage, not {type(target).__name__}")
         made = _f.empty(0, dtype=tensor.dtype, device=target.device)
-        return made.set_(target, tensor.storage_offset(), tensor.shape, tensor.stride())
+        made = made.set_(target, tensor.storage_offset(), tensor.shape, tensor.stride())
+        return as_read(made, tensor.is_conj(), tensor.is_neg())
 
     return decode(text, tensors, restore)
 

@@ -51,11 +51,32 @@ def reduce(tensor):
                 "int_repr() gives its integers, which can be"
             )
         return rebuild_quantized, (_f.int_repr(tensor), *parameters(tensor))
+    if tensor.is_conj() or tensor.is_neg():
+        return lazily(tensor, reduce)
     if tensor.is_meta:
         return rebuild_meta, (tuple(tensor.shape), tensor.stride(), tensor.dtype)
     stride = packed(tensor)
     data = raw_bytes(tensor if stride is None else flat(tensor))
     return rebuild, (data, tuple(tensor.shape), stride, tensor.dtype, str(tensor.device))
+
+
+def lazily(tensor, reduce):
+    """The pickle of a conjugated or negated view; `reduce` gives that of what its memory has."""
+    conj, neg = tensor.is_conj(), tensor.is_neg()
+    plain = as_read(tensor.detach(), conj, neg)
+    return rebuild_lazy, (conj, neg, *reduce(plain))
+
+
+def rebuild_lazy(conj, neg, rebuild, parameters):
+    """The conjugated or negated view of a pickle."""
+    return as_read(rebuild(*parameters), conj, neg)
+
+
+def as_read(tensor, conj, neg):
+    """A view of a tensor whose elements are conjugated, or negated, once more when they are read."""
+    if conj:
+        tensor = _f.conj(tensor)
+    return _f.neg_view(tensor) if neg else tensor
 
 
 def rebuild(data, size, stride, dtype, device):
@@ -99,7 +120,7 @@ def deepcopy(tensor, memo):
         raise wrong_type("deepcopy", "tensor", "Tensor", tensor)
     if id(tensor) in memo:
         return memo[id(tensor)]
-    if tensor.layout is not strided or tensor.is_quantized:
+    if tensor.layout is not strided or tensor.is_quantized or tensor.is_conj() or tensor.is_neg():
         made = tensor.detach().clone()
     elif tensor.is_meta:
         made = rebuild_meta(tensor.shape, tensor.stride(), tensor.dtype)

@@ -97,6 +97,8 @@ def reduce_tensor(tensor):
     storage = _f.untyped_storage(tensor)
     if not movable(storage):
         return _serialize.reduce(tensor)
+    if tensor.is_conj() or tensor.is_neg():
+        return _serialize.lazily(tensor, reduce_tensor)
     return rebuild_tensor, (storage, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
 
 

@@ -281,6 +281,8 @@ class Tensor:
             return self.cpu().tolist()
         if self.is_quantized:
             return self.dequantize().tolist()
+        if self.is_conj() or self.is_neg():
+            return _interop.resolved(self).tolist()
         return self.to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):

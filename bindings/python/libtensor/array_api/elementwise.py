@@ -39,7 +39,7 @@ TWO = {
     "pow": "x1 ** x2; integers wrap around",
     "subtract": "x1 - x2",
 }
-RENAMED = {"bitwise_invert": "bitwise_not", "negative": "neg", "equal": "eq"}
+RENAMED = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "negative": "neg", "equal": "eq"}
 
 
 def operator(name):

@@ -1,0 +1,143 @@
+package conjugate
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Products of matrices hand conjugated ones over as they are: BLAS conjugates a matrix that it reads transposed. Devices compute what theirs cannot.
+
+// factor is a matrix that a product reads: t itself where it is conjugated alone.
+func (s *scope) factor(t *tensor.Tensor) *tensor.Tensor {
+	if t.Lazy() == tensor.Conjugate {
+		return t
+	}
+	return s.resolved(t)
+}
+
+// into makes the call of an operator with an output, whose elements are computed before and go back through the view.
+func (s *scope) into(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if out == nil || out.Lazy() == 0 {
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		return run(out)
+	}
+	s.Do(func() error { return iter.Fillable(s.Op, out) })
+	made := s.resolved(out)
+	s.Do(func() error {
+		_, err := run(made)
+		return err
+	})
+	s.through(out, made)
+	return out, s.Err
+}
+
+// product makes the call of a product of a and b into out.
+func product(c aten.Ctx, op string, out, a, b *tensor.Tensor, run func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	a, b = s.factor(a), s.factor(b)
+	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Past(tensor.Lazy), out, a, b) })
+}
+
+func mm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	return product(c, "mm", out, self, mat2, aten.Ctx.Mm)
+}
+
+func bmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
+	return product(c, "bmm", out, self, mat2, aten.Ctx.Bmm)
+}
+
+// sum makes the call of a product of a and b to which self is added.
+func sum(c aten.Ctx, op string, out, self, a, b *tensor.Tensor, run func(c aten.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	a, b = s.factor(a), s.factor(b)
+	read := s.resolved(self)
+	return s.into(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
+		if out != nil && out == self {
+			read = to
+		}
+		return run(c.Past(tensor.Lazy), to, read, a, b)
+	})
+}
+
+func addmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return sum(c, "addmm", out, self, mat1, mat2, func(c aten.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Addmm(out, self, a, b, beta, alpha)
+	})
+}
+
+func baddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return sum(c, "baddbmm", out, self, batch1, batch2, func(c aten.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Baddbmm(out, self, a, b, beta, alpha)
+	})
+}
+
+// mv is Mv, of which the vector is computed.
+func mv(c aten.Ctx, out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "mv")
+	defer s.Close()
+	vec = s.resolved(vec)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return product(c, "mv", out, self, vec, aten.Ctx.Mv)
+}
+
+// dot is Dot: of conjugated vectors it is Vdot, or a conjugate.
+func dot(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return inner(c, "dot", out, self, other, false)
+}
+
+// vdot is Vdot, which conjugates its first vector.
+func vdot(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return inner(c, "vdot", out, self, other, true)
+}
+
+// inner is the sum of the products of two vectors of which the first is conjugated where first says so.
+func inner(c aten.Ctx, op string, out, a, b *tensor.Tensor, first bool) (*tensor.Tensor, error) {
+	run := aten.Ctx.Dot
+	if first {
+		run = aten.Ctx.Vdot
+	}
+	s := within(c, op)
+	defer s.Close()
+	isConjugated := func(t *tensor.Tensor) bool { return t.Lazy() == tensor.Conjugate }
+	if out != nil || a.DType() != b.DType() || isConjugated(a) == isConjugated(b) || (a.Lazy()|b.Lazy())&tensor.Negative != 0 || first && isConjugated(b) {
+		a, b = s.resolved(a), s.resolved(b)
+		return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return run(c.Past(tensor.Lazy), out, a, b) })
+	}
+	if isConjugated(b) { // dot(a, conj(b)) = vdot(b, a)
+		a, b = b, a
+	}
+	run = aten.Ctx.Vdot
+	if first {
+		run = aten.Ctx.Dot
+	}
+	a = s.Keep(a.WithLazy(0), nil)
+	return run(c.Past(tensor.Lazy), nil, a, b)
+}
+
+// matmul is Matmul: of two matrices, or vectors, it is another product.
+func matmul(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	switch [2]int{self.Dim(), other.Dim()} {
+	case [2]int{1, 1}:
+		return dot(c, out, self, other)
+	case [2]int{2, 1}:
+		return mv(c, out, self, other)
+	case [2]int{2, 2}:
+		return mm(c, out, self, other)
+	case [2]int{3, 3}:
+		if self.Sizes()[0] == other.Sizes()[0] {
+			return bmm(c, out, self, other)
+		}
+	}
+	s := within(c, "matmul")
+	defer s.Close()
+	self, other = s.resolved(self), s.resolved(other)
+	return s.into(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return c.Past(tensor.Lazy).Matmul(out, self, other) })
+}

@@ -1,0 +1,290 @@
+package conjugate
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// withRules sets the operators that do other than serve.
+func withRules(b *aten.Backend) {
+	b.Real, b.Imag, b.ViewAsReal, b.ViewDtype = viewReal, viewImag, viewAsReal, viewDtype
+	b.ResolveConj, b.ResolveNeg = resolveConj, resolveNeg
+	b.Clone, b.Copy, b.Fill, b.Zero = clone, copyTo, fill, zero
+	b.IndexSet, b.IndexSetScalar = indexSet, indexSetScalar
+	b.ToString = toString
+	b.Add, b.Sub, b.Mul = add, sub, mul
+	b.Mm, b.Bmm, b.Addmm, b.Baddbmm, b.Mv = mm, bmm, addmm, baddbmm, mv
+	b.Dot, b.Vdot, b.Matmul = dot, vdot, matmul
+}
+
+// viewReal is Real: a conjugate has the same real part.
+func viewReal(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return viewPart(c, self, aten.Ctx.Real, self.Lazy()&^ofReal(self))
+}
+
+// viewImag is Imag: the imaginary part of a conjugate is the negative one.
+func viewImag(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	lazy := self.Lazy() & tensor.Negative
+	if self.Lazy()&tensor.Conjugate != 0 {
+		lazy ^= tensor.Negative
+	}
+	return viewPart(c, self, aten.Ctx.Imag, lazy)
+}
+
+// ofReal is the key that the real part of self does not have.
+func ofReal(self *tensor.Tensor) tensor.Keys {
+	if self.DType().IsComplex() {
+		return tensor.Conjugate
+	}
+	return 0
+}
+
+func viewPart(c aten.Ctx, self *tensor.Tensor, view func(aten.Ctx, *tensor.Tensor) (*tensor.Tensor, error), lazy tensor.Keys) (*tensor.Tensor, error) {
+	plain := self.WithLazy(0)
+	defer plain.Release()
+	made, err := view(c.Past(tensor.Lazy), plain)
+	if err == nil {
+		made.SetLazy(lazy)
+	}
+	return made, err
+}
+
+// viewAsReal is ViewAsReal, which has no view of conjugates.
+func viewAsReal(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if self.Lazy()&tensor.Conjugate != 0 {
+		return nil, status.Runtimef("view_as_real: view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); " +
+			"however, be warned that the resulting tensor will NOT alias the original.")
+	}
+	return viewPart(c, self, aten.Ctx.ViewAsReal, self.Lazy())
+}
+
+// viewDtype is ViewDtype, which looks at the bytes of memory.
+func viewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
+	if self.Lazy()&tensor.Conjugate != 0 {
+		return nil, status.Runtimef("view: torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.")
+	}
+	return nil, status.Runtimef("view: torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.")
+}
+
+// resolveConj is ResolveConj.
+func resolveConj(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return resolve(c, "resolve_conj", self, tensor.Conjugate)
+}
+
+// resolveNeg is ResolveNeg.
+func resolveNeg(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return resolve(c, "resolve_neg", self, tensor.Negative)
+}
+
+// resolve computes the elements of a tensor with the key, and returns any other as it is.
+func resolve(c aten.Ctx, op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
+	if self.Lazy()&key == 0 {
+		return self.Alias(), nil
+	}
+	s := within(c, op)
+	defer s.Close()
+	return s.Give(s.resolved(self))
+}
+
+// clone is Clone.
+func clone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := within(c, "clone")
+	defer s.Close()
+	plain := s.Keep(self.WithLazy(0), nil)
+	made := s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(plain, f) })
+	s.applyTo(made, self.Lazy())
+	return s.Give(made)
+}
+
+// copyTo is Copy. What is copied as it is read, and conjugated or negated in its place.
+func copyTo(c aten.Ctx, self, src *tensor.Tensor, async bool) error {
+	s := within(c, "copy_")
+	defer s.Close()
+	lazy := self.Lazy()
+	plain := s.Keep(self.WithLazy(0), nil)
+	if lazy == src.Lazy() && self.DType() == src.DType() {
+		src, lazy = s.Keep(src.WithLazy(0), nil), 0
+	}
+	src = s.resolved(src)
+	s.Do(func() error { return s.c.Copy(plain, src, async && lazy == 0) })
+	s.applyTo(plain, lazy)
+	return s.Err
+}
+
+// fill is Fill: what is written is conjugated or negated before.
+func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "fill_")
+	defer s.Close()
+	value = s.resolved(value)
+	if out == nil || out.Lazy() == 0 {
+		self = s.resolved(self)
+		return s.Last(func() (*tensor.Tensor, error) { return s.c.Fill(out, self, value) })
+	}
+	plain := s.Keep(out.WithLazy(0), nil)
+	value = s.written(value, out)
+	s.Do(func() error {
+		_, err := s.c.Fill(plain, plain, value)
+		return err
+	})
+	return out, s.Err
+}
+
+// zero is Zero.
+func zero(c aten.Ctx, self *tensor.Tensor) error {
+	s := within(c, "zero_")
+	defer s.Close()
+	plain := s.Keep(self.WithLazy(0), nil)
+	value := s.written(s.Number(dtype.IntScalar(0)), self)
+	s.Do(func() error {
+		_, err := s.c.Fill(plain, plain, value)
+		return err
+	})
+	return s.Err
+}
+
+// written is the zero-dim tensor that the memory of t gets where value is written to t. Numbers stay such, which fill tensors whose elements share memory.
+func (s *scope) written(value, t *tensor.Tensor) *tensor.Tensor {
+	if s.Err == nil && value.IsWrappedNumber() {
+		if v, ok := changed(value.Item(), t); ok {
+			return s.Number(v)
+		}
+	}
+	made := s.Keep(tensor.Empty(s.Op, nil, t.DType(), t.Device()))
+	s.Do(func() error {
+		_, err := s.c.Fill(made, made, value)
+		return err
+	})
+	s.applyTo(made, t.Lazy())
+	return made
+}
+
+// changed is a number as the memory of t gets it. It reports false for what t does not hold, and for integers.
+func changed(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
+	lazy := t.Lazy()
+	switch d := t.DType(); {
+	case d.IsComplex():
+		z := v.Complex()
+		if lazy&tensor.Conjugate != 0 {
+			z = complex(real(z), -imag(z))
+		}
+		if lazy&tensor.Negative != 0 {
+			z = complex(-real(z), -imag(z))
+		}
+		return dtype.ComplexScalar(z), true
+	case d.IsFloatingPoint() && v.Kind != dtype.KindComplex:
+		return dtype.FloatScalar(-v.Float()), true
+	}
+	return v, false
+}
+
+// pointwise makes the call of an operator of two tensors without boxing it: derivatives multiply by conjugates.
+func pointwise(c aten.Ctx, op string, out, self, other *tensor.Tensor, run func(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	return s.into(out, func(to *tensor.Tensor) (*tensor.Tensor, error) {
+		read := func(t *tensor.Tensor) *tensor.Tensor {
+			if t == out {
+				return to
+			}
+			return s.resolved(t)
+		}
+		a, b := read(self), read(other)
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		return run(c.Past(tensor.Lazy), to, a, b)
+	})
+}
+
+func mul(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	return pointwise(c, "mul", out, self, other, aten.Ctx.Mul)
+}
+
+func add(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return pointwise(c, "add", out, self, other, func(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Add(out, self, other, alpha)
+	})
+}
+
+func sub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
+	return pointwise(c, "sub", out, self, other, func(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+		return c.Sub(out, self, other, alpha)
+	})
+}
+
+// indexSet is IndexSet: what is written is conjugated or negated before, in the dtype of self.
+func indexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
+	if value.IsWrappedNumber() {
+		return indexSetScalar(c, self, items, value.Item())
+	}
+	s := within(c, "index_put_")
+	defer s.Close()
+	items, value = s.resolvedItems(items), s.resolved(value)
+	lazy := self.Lazy()
+	if lazy != 0 && value.DType() != self.DType() {
+		made := s.resolved(self)
+		s.Do(func() error { return s.c.IndexSet(made, items, value) })
+		s.through(self, made)
+		return s.Err
+	}
+	if lazy != 0 && s.Err == nil {
+		value = s.resolved(s.Keep(value.WithLazy(lazy), nil))
+	}
+	plain := s.Keep(self.WithLazy(0), nil)
+	s.Do(func() error { return s.c.IndexSet(plain, items, value) })
+	return s.Err
+}
+
+// indexSetScalar is IndexSetScalar.
+func indexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
+	s := within(c, "index_put_")
+	defer s.Close()
+	items = s.resolvedItems(items)
+	plain := s.Keep(self.WithLazy(0), nil)
+	if s.Err != nil {
+		return s.Err
+	}
+	if self.Lazy() != 0 {
+		made := s.written(s.Number(value), self)
+		switch {
+		case s.Err != nil:
+			return s.Err
+		case !made.IsWrappedNumber():
+			return s.c.IndexSet(plain, items, made)
+		}
+		value = made.Item()
+	}
+	return s.c.IndexSetScalar(plain, items, value)
+}
+
+// resolvedItems is an index whose tensors have their elements computed.
+func (s *scope) resolvedItems(items []ops.IndexItem) []ops.IndexItem {
+	made := make([]ops.IndexItem, len(items))
+	for i, item := range items {
+		if item.Tensor != nil {
+			item.Tensor = s.resolved(item.Tensor)
+		}
+		made[i] = item
+	}
+	return made
+}
+
+// toString is ToString of the elements, with the gradient and the names of self.
+func toString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
+	s := within(c, "to_string")
+	defer s.Close()
+	made := s.resolved(self)
+	if s.Err != nil {
+		return "", s.Err
+	}
+	if h := self.History(); h != nil {
+		h.Retain()
+		made.SetHistory(h)
+	}
+	made.SetNames(self.Names())
+	return s.c.ToString(made, precision, threshold, edgeItems, lineWidth, sci)
+}
