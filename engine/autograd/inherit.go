@@ -40,7 +40,7 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	if l := v.listeners; l != nil {
 		made.listeners = new(listeners)
 		if !made.listeners.before.inherit(&l.before) || !made.listeners.after.inherit(&l.after) {
-			return nil, "has hooks that are shared with other tensors"
+			return nil, "is sparse and has hooks, or shares hooks with other tensors"
 		}
 	}
 	if v.grad != nil {
@@ -49,13 +49,13 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	return made, ""
 }
 
-// inherit copies hooks under their numbers. It returns false for those of several tensors.
+// inherit copies hooks under their numbers. It returns false for those of several tensors and of sparse ones.
 func (l *hooks) inherit(old *hooks) bool {
 	for _, o := range old.list {
-		if o.group != nil || len(o.places) > 0 && o.places[0] != nil {
+		if o.group != nil || o.places != nil {
 			return false
 		}
-		c := &context{data: o.data, deleter: o.deleter, places: make([]*tensor.Tensor, len(o.places))}
+		c := &context{data: o.data, deleter: o.deleter}
 		c.refs.Store(1)
 		h := &hook{context: c, function: o.function, number: o.number, output: o.output, list: l, place: o.place}
 		registered.all[h.number] = h

@@ -11,7 +11,7 @@ import (
 // finished hands results over, or writes them to outs.
 func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
 	for i, out := range outs {
-		made[i] = s.Stored(made[i], out)
+		made[i] = s.ForOutput(made[i], out)
 	}
 	r, err = ops.Finish(&s.Scope, names, outs, made...)
 	aten.Wrote(err, outs...)
@@ -20,7 +20,7 @@ func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.
 
 // finishedCast hands a result over, or writes it to an out of any dtype that it can be cast to.
 func (s *scope) finishedCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	t = s.Stored(t, out)
+	t = s.ForOutput(t, out)
 	r, err := ops.FinishCast(&s.Scope, out, t)
 	aten.Wrote(err, out)
 	return r, err

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -62,6 +63,14 @@ func (s *losing) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
 func NnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "nn_nll_loss")
 	defer s.Close()
+	d, err := shape.WrapDim(s.Op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if self.Dim() == 0 {
+		return nil, status.Indexf("%s: an element is picked along a dimension, but self has none", s.Op)
+	}
+	dim = int64(d)
 	at := s.Unsqueeze(index, dim)
 	found := s.Step(func() (*tensor.Tensor, error) {
 		t, err := c.Gather(nil, self, dim, at, false)

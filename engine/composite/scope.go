@@ -29,7 +29,7 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
 	}
-	if t = s.Stored(t, out); s.Err != nil {
+	if t = s.ForOutput(t, out); s.Err != nil {
 		return nil, s.Err
 	}
 	r, err := ops.Deliver(s.Op, out, t)
@@ -42,7 +42,7 @@ func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
 	}
-	if t = s.Stored(t, out); s.Err != nil {
+	if t = s.ForOutput(t, out); s.Err != nil {
 		return nil, s.Err
 	}
 	r, err := ops.DeliverCast(s.Op, out, t)

@@ -27,7 +27,7 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	case s.Err != nil || out == nil:
 		return s.Give(t)
 	case !isSparse(out) && !isSparse(t):
-		if t = s.Stored(t, out); s.Err != nil {
+		if t = s.ForOutput(t, out); s.Err != nil {
 			return nil, s.Err
 		}
 		r, err := ops.Deliver(s.Op, out, t)

@@ -49,8 +49,8 @@ func (s *Steps) Value(t *tensor.Tensor) (v dtype.Scalar, known bool) {
 	return v, s.Err == nil
 }
 
-// Stored is t as the memory of out is to have it: with its elements computed, and conjugated or negated where out's are when they are read.
-func (s *Steps) Stored(t, out *tensor.Tensor) *tensor.Tensor {
+// ForOutput is t as the memory of out is to have it: with its elements computed, and conjugated or negated where out's are when they are read.
+func (s *Steps) ForOutput(t, out *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t == nil || out == nil || t.Lazy()|out.Lazy() == 0 {
 		return t
 	}

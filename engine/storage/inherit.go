@@ -38,9 +38,7 @@ func Inherit(old *Storage, inherited func(*Storage) *Storage) *Storage {
 		memory.inUse.Add(r.counted)
 		memory.blocks.Add(1)
 		if r.shared {
-			shared.Lock()
-			r.register(s)
-			shared.Unlock()
+			r.registerInherited(s)
 		}
 	case part:
 		whole := inherited(b.whole)

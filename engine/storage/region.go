@@ -149,6 +149,13 @@ func (r *region) register(s *Storage) {
 	shared.open[r.key] = s
 }
 
+// registerInherited is register for who does not hold the lock.
+func (r *region) registerInherited(s *Storage) {
+	shared.Lock()
+	defer shared.Unlock()
+	r.register(s)
+}
+
 // revive takes a reference unless the last one is gone.
 func (s *Storage) revive() bool {
 	for {

@@ -15,6 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // gradients
 	_ "github.com/libtensor/libtensor/engine/composite" // operators that are written with others
+	_ "github.com/libtensor/libtensor/engine/conjugate" // conjugated and negated views
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
 from weakref import ref
+
+TYPE_CHECKING = False  # typing's, without the time that its import takes
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class RemovableHandle:
@@ -47,7 +50,7 @@ class RemovableHandle:
         self.remove()
 
 
-class Hooks(dict[Any, Any]):
+class Hooks(dict["Any", "Any"]):
     """A dictionary that weak references can refer to."""
 
     __slots__ = ("__weakref__",)
