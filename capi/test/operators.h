@@ -41,11 +41,15 @@ static void put_tensor(const tensor_t *t, bool values) {
   put_numbers(tensor_strides(t), tensor_dim(t));
   printf("] ");
   if (!values) return;
-  tensor_t *dense = NULL;
+  tensor_t *conjugated = NULL, *computed = NULL, *dense = NULL;
   void *data = NULL;
-  OK(tensor_contiguous(t, TENSOR_CONTIGUOUS, &dense));
+  OK(tensor_resolve_conj(t, &conjugated));
+  OK(tensor_resolve_neg(conjugated, &computed));
+  OK(tensor_contiguous(computed, TENSOR_CONTIGUOUS, &dense));
   OK(tensor_data_ptr(dense, &data));
   put_hex(data, tensor_numel(dense) * tensor_dtype_size(tensor_get_dtype(dense)));
+  OK(tensor_free(conjugated));
+  OK(tensor_free(computed));
   OK(tensor_free(dense));
 }
 

@@ -139,7 +139,7 @@ def text(value, values):
 
 
 def elements(t):
-    dense = t.contiguous()
+    dense = t.resolve_conj().resolve_neg().contiguous()
     return bytes(dense.untyped_storage())[dense.storage_offset() * dense.element_size() :][: dense.numel() * dense.element_size()].hex()
 
 

@@ -31,6 +31,8 @@ var rules = aten.Backend{
 	Imag:                 quantizedImag,
 	ViewAsReal:           quantizedViewAsReal,
 	Conj:                 quantizedConj,
+	ResolveConj:          quantizedResolveConj,
+	ResolveNeg:           quantizedResolveNeg,
 	Clone:                quantizedClone,
 	Contiguous:           quantizedContiguous,
 	ToOptions:            quantizedToOptions,
@@ -255,6 +257,18 @@ func quantizedViewAsReal(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, er
 func quantizedConj(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return one(view(c, "conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Conj(t[0]))
+	}))
+}
+
+func quantizedResolveConj(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	return one(view(c, "resolve_conj", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.ResolveConj(t[0]))
+	}))
+}
+
+func quantizedResolveNeg(c aten.Ctx, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	return one(view(c, "resolve_neg", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.ResolveNeg(t[0]))
 	}))
 }
 

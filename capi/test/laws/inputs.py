@@ -267,7 +267,7 @@ def apart(t, rng, kind=None):
 
 def lazily(t, rng):
     """The tensor with elements that are computed when they are read, now and then: (tensor, a word for the layout's name)."""
-    if rng.random() > (0.5 if t.dtype in COMPLEX else 0.2) or t.dtype == "bool" or t.dtype.startswith("uint") or t.lazy:
+    if rng.random() > (0.5 if t.dtype in COMPLEX else 0.2) or t.dtype == "bool" or t.dtype.startswith(("int", "uint")) or t.lazy:
         return t, ""
     lazy = rng.choice((("conj",), ("neg",), ("conj", "neg"))) if t.dtype in COMPLEX else ("neg",)
     data = read(np.frombuffer(t.store.data[: len(t.store.data) // SIZES[t.dtype] * SIZES[t.dtype]], f"V{SIZES[t.dtype]}"), t.dtype, lazy).tobytes()

@@ -120,6 +120,6 @@ def compared(expected, got):
         found = [name for name in b.names if name]
         if len(set(found)) < len(found):
             return f"a name is there twice: {b.names}"
-        if not a.is_meta and a.contiguous().numpy().tobytes() != b.rename(None).contiguous().numpy().tobytes():
+        if not a.is_meta and a.resolve_conj().contiguous().numpy().tobytes() != b.rename(None).resolve_conj().contiguous().numpy().tobytes():
             return "other elements with names"
     return ""

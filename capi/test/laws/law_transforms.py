@@ -118,11 +118,7 @@ class Inside(Library):
 
 
 def check(library, call, rng):
-    if (
-        call.operator["category"] in CATEGORIES
-        or call.c in LEFT_OUT
-        or not call.tensors()
-    ):
+    if call.operator["category"] in CATEGORIES or call.c in LEFT_OUT or not call.tensors():
         return None
     if "Node" in call.form["types"] or "Storage" in call.form["types"]:
         return None
@@ -138,9 +134,7 @@ def check(library, call, rng):
         got = inside.run(made, inside.watch)
     finally:
         library.do("tensor_transform_leave", 0)
-    made.note = f"inside {transform}" + (
-        f" of {size} batch elements" if transform == "vmap" else ""
-    )
+    made.note = f"inside {transform}" + (f" of {size} batch elements" if transform == "vmap" else "")
     if got.status != OK or got.live or got.leaked:
         if text := unsound(made, got):
             return f"{made.note}: {text}", made
@@ -167,31 +161,14 @@ def check(library, call, rng):
 def outs(library, call, rng):
     """Tensors for the results, now and then of other sizes and dtypes than these have."""
     function = next(
-        (
-            f["c"]
-            for f in call.operator["forms"]
-            if f["mode"] == "function" and f["types"] == call.form["types"]
-        ),
+        (f["c"] for f in call.operator["forms"] if f["mode"] == "function" and f["types"] == call.form["types"]),
         None,
     )
-    found = (
-        library.run(replace(call, c=function, outs=[]))
-        if function and rng.random() < 0.8
-        else None
-    )
-    if (
-        found is None
-        or found.status != OK
-        or any(r is None or r.elements is None for r in found.results)
-    ):
+    found = library.run(replace(call, c=function, outs=[])) if function and rng.random() < 0.8 else None
+    if found is None or found.status != OK or any(r is None or r.elements is None for r in found.results):
         return [out(rng) for _ in call.operator["returns"]]
     return [dense(r.elements, r.dtype) for r in found.results]
 
 
 def flat(results):
-    return [
-        r
-        for one in results
-        for r in (one if isinstance(one, list) else [one])
-        if hasattr(r, "size")
-    ]
+    return [r for one in results for r in (one if isinstance(one, list) else [one]) if hasattr(r, "size")]
