@@ -53,6 +53,7 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*end)(void *)) {
   if (!error && lt_note_key) lt_note_key(*key);
   return error;
 }
+OLD(int, pthread_key_delete, (pthread_key_t key), (key))
 OLD(int, pthread_setspecific, (pthread_key_t key, const void *value), (key, value))
 OLD(int, pthread_getattr_np, (pthread_t thread, pthread_attr_t *attributes), (thread, attributes))
 OLD(int, pthread_attr_getstack, (const pthread_attr_t *attributes, void **base, size_t *size),

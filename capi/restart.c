@@ -14,8 +14,14 @@
 
 #include "table.h"
 
-// Defined for the shared library alone (capi/link).
+// Whether all writable data around belong to the library: lt_alone is defined for the shared
+// library alone (capi/link). Between variables, sanitizers keep bytes that must not be read.
 extern char lt_alone[] __attribute__((weak));
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define LT_ALONE 0
+#else
+#define LT_ALONE (lt_alone != NULL)
+#endif
 // The linker's names for the bounds of the section.
 extern char __start_lt_kept[], __stop_lt_kept[];
 // glibc's function for the address of a thread-local variable: {module, offset}.
@@ -83,7 +89,7 @@ _Bool lt_snapshot(void) {
   if (!taken) {
     snapshot *s = calloc(1, sizeof *s);
     if (!s) return 0;
-    if (lt_alone && dl_iterate_phdr(find_image, &s->image)) {
+    if (LT_ALONE && dl_iterate_phdr(find_image, &s->image)) {
       if (!(s->pristine = malloc(s->image.filled))) return free(s), 0;
       memcpy(s->pristine, s->image.begin, s->image.filled);
     }
