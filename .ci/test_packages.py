@@ -140,7 +140,14 @@ def test_an_sdist_builds_from_what_it_carries(sdist, tmp_path, at_once):
     with zipfile.ZipFile(made) as archive:
         assert archive.read("libtensor/lib/libtensor.so") == (BUILD / "libtensor.so").read_bytes()
     run(sys.executable, "-m", "pip", "install", "--no-deps", "--target", tmp_path / "installed", made)
-    prints("tensor([1, 2])", sys.executable, "-c", "import libtensor; print(libtensor.tensor([1, 2]))", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
+    prints(
+        "tensor([1, 2])",
+        sys.executable,
+        "-c",
+        "import libtensor; print(libtensor.tensor([1, 2]))",
+        cwd=tmp_path,
+        PYTHONPATH=str(tmp_path / "installed"),
+    )
     assert {path.name for path in (tmp_path / "installed/libtensor/lib/licenses").iterdir()} == LICENSES
 
 
