@@ -38,7 +38,13 @@ def fails(call):
 
 def run(code, timeout=120):
     program = PRELUDE + textwrap.dedent(code)
-    done = subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", program], capture_output=True, text=True, timeout=timeout, cwd=Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        cwd=Path(__file__).parent,
+    )
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout.splitlines()
 
