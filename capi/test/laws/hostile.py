@@ -10,7 +10,7 @@ from pathlib import Path
 
 import hostile_calls
 from inputs import Inputs
-from library import ABSENT, FORMATS, FORMS, HERE, KINDS, LAYOUTS, NAMES, OK, ROOT, Call, Library, Tensor
+from library import ABSENT, FORMATS, FORMS, HERE, KINDS, LAYOUTS, NAMES, OK, PLAIN, ROOT, Call, Library, Tensor
 from program import integer, integers, real
 
 # Their contract lets no caller give what is drawn here.
@@ -219,7 +219,8 @@ class Recorded:
     """Recorded calls as tables of C."""
 
     def __init__(self):
-        self.library, self.stored, self.rows, self.data = Library(), {}, [], bytearray()
+        # The plain library: one with sanitizers is not loaded into this process.
+        self.library, self.stored, self.rows, self.data = Library(PLAIN), {}, [], bytearray()
         self.calls = Inputs().calls
         for c, args in hostile_calls.calls():
             self.calls[c].append(Call(c, args))

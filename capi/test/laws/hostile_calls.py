@@ -5,7 +5,7 @@
 
 import struct
 
-from library import Call, Library
+from library import PLAIN, Call, Library
 from seeds import integer, of
 
 
@@ -36,7 +36,7 @@ def integers(dtype, *values):
 
 def saved():
     """(Loader, bytes) of what each saver gives, and a generator's state."""
-    library = Library()
+    library = Library(PLAIN)
     savers = {
         "tensor_load_bytes": ("tensor_save_bytes", ["[0]", [floats(2, 3)], False]),
         "tensor_safetensors_load": ("tensor_safetensors_save", [["a"], [floats(2, 3)], None]),

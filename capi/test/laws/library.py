@@ -130,8 +130,11 @@ BASES = {
 BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p)
 
 
+PLAIN = ROOT / "build/libtensor.so"
+
+
 def load(path=None):
-    lib = ctypes.CDLL(str(path or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so"))
+    lib = ctypes.CDLL(str(path or os.environ.get("LIBTENSOR_LIBRARY") or PLAIN))
     for operator, form in FORMS.values():
         getattr(lib, form["c"]).argtypes = [t for kind in form["types"] for t in parameters(kind)] + results(operator, form)
     for name in ("tensor_sizes", "tensor_strides"):
