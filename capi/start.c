@@ -136,7 +136,8 @@ tensor_status lt_start(const char *op) {
     lt_state = LT_STARTING;
     char why[256] = "there is no memory to start the library";
     char **block = lt_make_room(why, sizeof why) ? NULL : arguments();
-    if (block && lt_snapshot()) {
+    if (block && !lt_snapshot()) free(block), block = NULL;
+    if (block) {
       keep_defaults();
       lt_entry[0](1, block, block + 2);
       lt_give_signal_stack(NULL);  // else Go gives this thread one of its own, which is small
