@@ -65,32 +65,32 @@ SLOW := laws python-slow cuda packages go-exhaustive sanitized cuda-laws install
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: tools ## Do all set-up and run one real job from Python, C and Node
+demo: tools ## Set everything up and process a photograph and a sound in Python, C and Node
 	@$(FETCHING) TIERS=$(TIERS) $(LIB) $(VENV)/installed $(ADDON)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
 	@PYTHON=$(PYTHON) examples/spectrogram/run
 
-digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
+digits: setup $(ADDON) ## Train a small network on digits in Python, C and Node (installs scikit-learn)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
 
-models: setup $(ADDON) ## Teach a network letters and a transformer to write, and run both from Python, C and Node over one file of weights (pictures in build/models)
+models: setup $(ADDON) ## Train a CNN on letters and a transformer on text, and run both in Python, C and Node with one file of weights (images in build/models)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run
 
-attention: setup ## Let a small transformer learn a sentence, step for step as PyTorch did, and draw where it looks (build/attention/attention.svg)
+attention: setup ## Train a small transformer on a sentence, compare each loss with PyTorch's, and draw the attention weights (build/attention/attention.svg)
 	@$(PYTHON) examples/attention/attention.py build/attention
 
-service: setup $(ADDON) ## Run a small HTTP service in Node under load, and draw its memory over time (build/service/memory.svg)
+service: setup $(ADDON) ## Load-test a small HTTP service in Node, and plot its memory over time (build/service/memory.svg)
 	@node examples/service/load.js build/service
 
-test: tools ## Do all set-up and run the quick suites, with the kernels of this machine (minutes)
+test: tools ## Set everything up and run the quick suites, with the kernels of this CPU's tier (minutes)
 	@$(FETCHING) TIERS=$(TIERS) setup $(ADDON)
 	@.ci/suites.py $(JOBS) $(MAKEOVERRIDES) $(QUICK:%=suite-%)
 
-test-all: tools ## Do all set-up and run every suite, with the kernels of all CPU tiers
+test-all: tools ## Set everything up and run every suite, with the kernels of all CPU tiers
 	@$(FETCHING) setup $(ADDON) $(CUDA)/sim/libcuda.so.1
 	@.ci/suites.py $(JOBS) $(MAKEOVERRIDES) $(patsubst %,suite-%,$(SLOW) $(filter-out laws-sample,$(QUICK)))
 
-setup: tools $(LIB) $(VENV)/installed $(VENV)/tests ## Build the library and a virtual environment with the package and what tests use
+setup: tools $(LIB) $(VENV)/installed $(VENV)/tests ## Build the library and a virtual environment with the package and the test dependencies
 
 tools:
 	@.ci/check_tools
@@ -198,16 +198,16 @@ bindings/node/node_modules/.package-lock.json: bindings/node/package-lock.json
 	@echo "installing the Node packages"
 	@cd bindings/node && npm ci --silent --no-audit --no-fund
 
-generate: ## Write all generated files from the operator entries and the kernel sources
+generate: ## Write all generated files from the operator schemas and the kernel sources
 	@go run ./engine/schema/generate
 
-fits: $(VENV)/ready ## Write the tables of special functions anew, engine/kernel/src/gen_fits.h (needs mpmath, which it installs; minutes)
+fits: $(VENV)/ready ## Compute the coefficients of special functions again, engine/kernel/src/gen_fits.h (installs mpmath; minutes)
 	@$(PYTHON) -m pip install -q mpmath
 	@$(PYTHON) engine/kernel/accuracy/fits.py
 
 # The site and what makes it stand by themselves: no other target needs them.
 SITE := build/site-venv
-site: $(SITE)/ready ## Make the documentation's site, in build/site (needs Python; installs mkdocs in a virtual environment of its own)
+site: $(SITE)/ready ## Build the documentation site in build/site (requires Python; installs mkdocs in a separate virtual environment)
 	@echo "making the site"
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --clean
 	@echo "build/site/index.html and $$(find build/site -name index.html | wc -l) pages, to be served as they are: python3 -m http.server -d build/site"
@@ -218,7 +218,7 @@ $(SITE)/ready: docs/site/requirements.txt
 	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend anew (needs NVRTC, which it installs; minutes)
+cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend again (installs NVRTC; minutes)
 	@$(PYTHON) -m pip install -q --disable-pip-version-check nvidia-cuda-nvrtc-cu12==12.4.127
 	@$(PYTHON) cuda/kernels/generate.py ptx
 
@@ -237,7 +237,7 @@ FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")
 placed:
 	$(foreach name,PREFIX LIBDIR,$(if $(filter /%,$($(name))),,$(error $(name) is "$($(name))"; it must be a whole path, such as /usr/local$(if $(filter LIBDIR,$(name)),/lib64))))@:
 
-install: placed $(LIB) $(STATIC) licenses ## Install headers, libraries, kernels of devices, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
+install: placed $(LIB) $(STATIC) licenses ## Install headers, libraries, CUDA kernels, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, default PREFIX/lib)
 	install -d "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	install -m 644 include/tensor.h include/tensor.hpp "$(DESTDIR)$(PREFIX)/include/"
 	install -m 644 include/tensor/*.hpp "$(DESTDIR)$(PREFIX)/include/tensor/"
@@ -252,7 +252,7 @@ install: placed $(LIB) $(STATIC) licenses ## Install headers, libraries, kernels
 	$(FILLED) cmake/tensor-config-version.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/tensor/tensor-config-version.cmake"
 	$(FILLED) cmake/tensor.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc"
 
-uninstall: placed ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
+uninstall: placed ## Remove the files that make install with the same PREFIX, LIBDIR and DESTDIR installed
 	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(PREFIX)/include/tensor.hpp" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
 	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.a libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
 	rm -f $(addprefix "$(DESTDIR)$(PREFIX)"/,$(wildcard include/tensor/*.hpp))
@@ -260,7 +260,7 @@ uninstall: placed ## Remove what make install with the same PREFIX, LIBDIR and D
 	-rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(PREFIX)/include/tensor" 2> /dev/null
 
 PACKAGES ?= tarball deb wheel npm $(if $(ARCH),,cuda sdist source)
-dist: tools $(LIB) $(DIRECT) $(VENV)/ready $(ADDON) licenses ## Make all packages, in build/dist; PACKAGES="tarball deb" makes some, ARCH=arm64 those for arm64
+dist: tools $(LIB) $(DIRECT) $(VENV)/ready $(ADDON) licenses ## Build all packages in build/dist; PACKAGES="tarball deb" selects some, ARCH=arm64 builds for arm64
 	@.ci/dist $(BUILD)/dist $(PACKAGES)
 	@cd $(BUILD)/dist && ls -l
 
@@ -282,7 +282,7 @@ SHORTENED = $(shell grep -rl --include=*_test.go 'testing\.Short()' engine cuda 
 
 .PHONY: $(patsubst %,suite-%,$(QUICK) $(SLOW))
 
-test-go: suite-go suite-go-exhaustive ## Go's suites; those of engine/kernel compare the CPU tiers that the machine has
+test-go: suite-go suite-go-exhaustive ## Go packages; engine/kernel compares the CPU tiers that this CPU supports
 
 suite-go: tools $(LIB)
 	$(SUITE) $(ENGINE) bindings docs examples/go -- $(GO_TEST) -short ./...
@@ -290,7 +290,7 @@ suite-go: tools $(LIB)
 suite-go-exhaustive: tools $(LIB)
 	$(SUITE) $(ENGINE) -- $(GO_TEST) $(SHORTENED)
 
-test-c: suite-c suite-c-asan suite-operators ## C and C++ programs, plain and under AddressSanitizer, examples, and every operator compared with Python
+test-c: suite-c suite-c-asan suite-operators ## C and C++ programs, also under AddressSanitizer, examples, and every operator compared with Python
 
 suite-c: setup
 	$(SUITE) $(LIB) $(BLAS) include capi examples/c -- capi/test/run plain
@@ -301,7 +301,7 @@ suite-c-asan: setup
 suite-operators: setup
 	$(SUITE) $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
 
-test-install: suite-install suite-packages ## Consumers of an installed prefix: cc, pkg-config, CMake; the contents of each package; the README's steps
+test-install: suite-install suite-packages ## Programs built against an installed prefix (cc, pkg-config, CMake); the contents of each package; the README's commands
 
 suite-install: setup $(ADDON)
 	$(SUITE) $(LIB) $(BLAS) capi/archive include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
@@ -309,7 +309,7 @@ suite-install: setup $(ADDON)
 suite-packages: setup $(ADDON)
 	$(SUITE) $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
-test-python: suite-python suite-python-slow suite-python-asan ## The Python package's suite, with the reference cases
+test-python: suite-python suite-python-slow suite-python-asan ## The Python package, with the reference cases
 
 PYTHON_SUITE = $(SUITE) $(PACKAGE) README.md docs examples bindings/node engine/serial/testdata -- $(PYTEST) $(PROCESSES) -c bindings/python/pyproject.toml bindings/python/tests
 suite-python: setup
@@ -321,7 +321,7 @@ suite-python-slow: setup
 suite-python-asan: setup
 	$(SUITE) $(PACKAGE) capi -- env PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
 
-test-node: suite-node ## The Node addon's suite, with every operator compared with Python
+test-node: suite-node ## The Node addon, with every operator compared with Python
 
 suite-node: setup $(ADDON) suite-operators
 	$(SUITE) $(NODE) README.md docs examples/service engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
@@ -338,17 +338,17 @@ suite-cuda-laws: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
 	$(SUITE) $(PACKAGE) $(LAW_FILES) $(CUDA)/sim -- $(SIMULATED) $(LAW) --rounds 2 --device cuda \
 	  $(addprefix --only ,views outputs refusals allocations storages gradients)
 
-test-digits: suite-digits ## A small network learns digits from Python, C and Node with bitwise identical losses
+test-digits: suite-digits ## Training of a small network in Python, C and Node, with bitwise identical losses
 
 suite-digits: setup $(ADDON)
 	$(SUITE) $(PACKAGE) $(NODE) examples/digits -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
 
-test-models: suite-models ## A convolutional network and a transformer: bitwise identical from Python, C and Node
+test-models: suite-models ## A CNN and a transformer, with bitwise identical results in Python, C and Node
 
 suite-models: setup $(ADDON)
 	$(SUITE) $(PACKAGE) $(NODE) docs examples/models -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run short
 
-test-docs: suite-docs suite-walkthrough ## Every block of code in the documentation; docs/adding_an_operator.md, followed step by step in a copy of the tree
+test-docs: suite-docs suite-walkthrough ## Every code block of the documentation; the steps of docs/adding_an_operator.md, in a copy of the tree
 
 suite-docs: setup $(ADDON)
 	$(SUITE) $(PACKAGE) $(NODE) $(ENGINE) README.md docs cmake Makefile .ci/test_docs.py -- $(PYTEST) $(PROCESSES) .ci/test_docs.py
@@ -361,7 +361,7 @@ test-ci: suite-ci ## The programs in .ci, the order of C files and the compariso
 suite-ci: setup
 	$(SUITE) .ci $(LIB) include capi bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py --ignore .ci/test_docs.py
 
-test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" what fits
+test-world: setup ## Integration tests in clean environments (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" as many as fit
 	.ci/world.py $(WORLD)
 
 SAMPLED := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized positions dispatch layouts callbacks programs
@@ -370,7 +370,7 @@ SAMPLE := --rounds 1 $(addprefix --only ,$(SAMPLED))
 # A sample of the sample, for make test.
 BRIEF := --rounds 1 $(addprefix --only ,hostile storages programs dispatch)
 
-test-laws: suite-laws ## A sample of the property tests, which hold for every operator (docs/testing.md)
+test-laws: suite-laws ## A sample of the property tests of all operators (docs/testing.md)
 
 suite-laws: setup $(ADDON)
 	$(SUITE) $(PACKAGE) $(NODE) $(LAW_FILES) -- $(LAW) $(SAMPLE)
@@ -378,23 +378,23 @@ suite-laws: setup $(ADDON)
 suite-laws-sample: setup $(ADDON)
 	$(SUITE) $(PACKAGE) $(NODE) $(LAW_FILES) -- $(LAW) $(BRIEF)
 
-laws: setup $(ADDON) ## The same sample, in any case; LAWS="--budget 300 --seed 2" gives other arguments
+laws: setup $(ADDON) ## The same sample, even if it has already passed; LAWS="--budget 300 --seed 2" passes other options
 	$(LAW) $(or $(LAWS),$(SAMPLE))
 
-soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives other arguments
+soak: setup $(ADDON) ## All property tests, for hours; LAWS="--only views -v" passes other options
 	$(LAW) $(or $(LAWS),--rounds 100)
 
-sanitize: setup ## Property tests, hostile calls and threads over a library built with ASan and UBSan, in build/sanitized
+sanitize: setup ## Property tests, invalid calls and threads with a library built with ASan and UBSan, in build/sanitized
 	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),$(addprefix --only ,views outputs refusals pieces allocations hostile threads) --rounds 20)
 
 suite-sanitized: setup
 	$(SUITE) $(ENGINE) bindings/python capi/test engine/schema/operators -- env PYTHON=$(PYTHON) capi/test/laws/sanitize \
 	  --rounds 5 $(addprefix --only ,views outputs refusals allocations hostile threads)
 
-release: setup ## make release VERSION=X.Y.Z: version, date, checks, packages, commit and tag, but for publishing (.ci/release.py --help)
+release: setup ## make release VERSION=X.Y.Z: set version and date, check, build packages, commit and tag, without publishing (.ci/release.py --help)
 	@.ci/release.py $(VERSION)
 
-bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never part of a test)
+bench: setup ## Timings compared with NumPy, and with PyTorch if it is installed (not part of any test)
 	$(PYTHON) examples/bench/run.py
 	$(PYTHON) examples/bench/files.py
 	$(PYTHON) examples/bench/small.py
