@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs targets of the Makefile that call .ci/suite.py in parallel: suites.py JOBS [VARIABLE=VALUE...] TARGET...
 
-On a terminal one line tells which suites run and how far they are; elsewhere a line every 30 s does, and less often in long runs. The output of a suite that fails is printed
-at the end, then the time and the counts of each suite and their sum.
+Prints the progress of the running suites: in one line on a terminal, elsewhere in a new line every 30 s, and less often in long runs. At the end it prints the output of failed suites,
+then the time and the counts of each suite and their sum.
 """
 
 import json
@@ -25,7 +25,7 @@ def duration(seconds):
 
 
 class Progress:
-    """Prints the state of all suites: in place on a terminal, elsewhere a line now and then."""
+    """Prints the state of all suites: in place on a terminal, elsewhere as periodic lines."""
 
     def __init__(self):
         self.start = self.printed = time.monotonic()
@@ -78,7 +78,7 @@ class Progress:
 def main(jobs, *targets):
     read, write = os.pipe()
     os.set_inheritable(write, True)
-    # Names of variables (NAME=VALUE) are arguments of make, too.
+    # targets may contain variables of make (NAME=VALUE).
     command = ["make", "--no-print-directory", "-k", f"-j{jobs}", *targets]
     environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")} | {"SUITE_EVENTS": str(write)}
     log = open("build/suites.log", "w+")
@@ -90,7 +90,7 @@ def main(jobs, *targets):
             progress.add(json.loads(line))
     status = process.wait()
     failed = progress.close()
-    if status and {suite["state"] for suite in failed} != {"failed"}:  # of make itself, or of what suites need
+    if status and {suite["state"] for suite in failed} != {"failed"}:  # make, or a target that suites depend on, failed
         log.seek(0)
         print(log.read(), end="")
     return 1 if status or failed else 0
