@@ -36,7 +36,7 @@ tensor_status tensor_gradient_kinds(const tensor_t *const *tensors, int64_t n, b
   for (int64_t i = 0; i < n; i++) {
     lt_slot *slot = lt_resolve(tensors[i], LT_TENSOR, "gradient_kinds", "tensors");
     if (!slot) return TENSOR_ERROR_HANDLE;
-    // What has a history is freed at once (slot.freeEagerly).
+    // Only slots with `immediate` set can hold tensors with autograd metadata (slot.freeEagerly).
     kinds[i] = slot->immediate ? lt_gradient_kind(slot) : LT_NO_GRADIENT;
     lt_unpin();
     tensor_node_t *none = NULL;

@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// In a forked child the slots, which are C's, still name the parent's objects. These are made anew from the parent's heap before the first
-// call runs, so that the child's handles are those of the parent.
+// In a forked child the handles' slots, which are in C memory, still refer to objects in the heap of the parent's runtime. init copies these objects
+// into the child's heap before the first call, so that the parent's handles are valid in the child.
 func init() {
 	inherit.Read(&slots, inheritSlots)
 	for _, v := range inherit.Variables() {
@@ -24,7 +24,7 @@ func init() {
 	}
 }
 
-// inheritSlots takes over the handles of the parent's table.
+// inheritSlots fills the slot table from the parent's: it copies the objects of live handles, and returns all other slots to the free list.
 func inheritSlots(parents *table) {
 	heirs, thread := tensor.NewHeirs(), *(**C.lt_thread)(unsafe.Pointer(&C.lt_threads))
 	var free *C.lt_slot
@@ -53,7 +53,7 @@ func inheritSlots(parents *table) {
 	}
 }
 
-// inherit makes what the handle of old stood for in the parent. Nodes stay there.
+// inherit copies the tensor, storage or generator of old, a slot of the parent. Autograd nodes are not copied; using their handles is an error.
 func (s *slot) inherit(heirs *tensor.Heirs, old *slot) {
 	s.c.name = nil
 	switch s.c.kind {

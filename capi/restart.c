@@ -1,7 +1,7 @@
-// A child that is forked after the first call has its parent's memory, but none of the threads of
-// Go's runtime, and a runtime cannot go on without them. It can start again: lt_reset restores the
-// library's writable data to their state before Go's start. The heap of the parent's runtime stays
-// mapped; capi/inherit.go reads the parent's tensors there.
+// A child that is forked after the first call has a copy of its parent's memory, but none of the
+// threads of Go's runtime, which cannot run without them. lt_reset restores the library's writable
+// data to their state before Go started, so that the runtime can be started again. The heap of the
+// parent's runtime stays mapped; capi/inherit.go reads the parent's tensors from it.
 #define _GNU_SOURCE
 #include "restart.h"
 
@@ -14,20 +14,22 @@
 
 #include "table.h"
 
-// Whether all writable data around belong to the library: lt_alone is defined for the shared
-// library alone (capi/link). Between variables, sanitizers keep bytes that must not be read.
+// LT_ALONE is true if the writable segment contains only the library's data: the linker defines
+// lt_alone in the shared library but not in the static one (capi/link). Sanitizers put redzones
+// between variables, which must not be read.
 extern char lt_alone[] __attribute__((weak));
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define LT_ALONE 0
 #else
 #define LT_ALONE (lt_alone != NULL)
 #endif
-// The linker's names for the bounds of the section.
+// Start and end of the section lt_kept, defined by the linker.
 extern char __start_lt_kept[], __stop_lt_kept[];
 // glibc's function for the address of a thread-local variable: {module, offset}.
 extern void *__tls_get_addr(size_t *);
 
-// The writable data: `filled` bytes that the file holds, then zeros.
+// The writable data of the library: `filled` initialized bytes (.data), then zeros up to `end`
+// (.bss).
 typedef struct {
   char *begin;
   size_t filled;
@@ -37,9 +39,9 @@ typedef struct {
 
 typedef struct {
   image image;
-  char *pristine;
-  struct sigaction before[NSIG], gos[NSIG];  // handlers: before Go's start, and Go's
-  struct sigaction programs[NSIG];           // in a child: those that replaced Go's
+  char *pristine;                            // a copy of the initialized bytes before Go started
+  struct sigaction before[NSIG], gos[NSIG];  // signal handlers before Go started, and Go's own
+  struct sigaction programs[NSIG];           // in a child: handlers that replaced Go's
   _Bool replaced[NSIG];
 } snapshot;
 
@@ -58,7 +60,8 @@ LT_KEPT static int carried_count;
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 static char *page_of(char *address) { return address - (size_t)address % page_size(); }
 
-// Fills an image where the object that `info` describes is the library.
+// Callback of dl_iterate_phdr: writes the image of the library and returns 1 if `info` describes
+// the library.
 static int find_image(struct dl_phdr_info *info, size_t size, void *result) {
   (void)size;
   image *found = result;
@@ -105,8 +108,9 @@ void lt_note_handlers(void) {
     if (taken->replaced[i]) sigaction(i, &taken->programs[i], NULL);
 }
 
-// A handler that the program installed over Go's calls Go's in turn. Go would take it for its
-// predecessor, and the two would call each other for ever.
+// Restores the handlers from before Go started. A handler that the program installed after Go's
+// may call Go's handler. If it stayed installed, the new runtime would forward signals to it as
+// the previous handler, and the two would call each other without end.
 static void restore_handlers(void) {
   read_handlers(taken->programs);
   for (int i = 1; i < NSIG; i++) {
@@ -124,7 +128,7 @@ void lt_keep_key(pthread_key_t key) {
   if (key_count && keys[key_count - 1] == key) key_count--;
 }
 
-// The runtime's key calls it when the thread ends.
+// Deletes the keys of the parent's runtime: their destructors would call it when the thread ends.
 static void delete_keys(void) {
   while (key_count) {
     const pthread_key_t key = keys[--key_count];
@@ -151,8 +155,8 @@ static void reset_data(const image *data) {
   memcpy(data->begin, taken->pristine, data->filled);
 }
 
-// Among the library's variables of this thread is the goroutine that the parent's runtime ran on
-// it.
+// Zeroes the library's thread-local variables, except lt_me. They include the pointer to the
+// goroutine that the parent's runtime ran on this thread.
 static void reset_thread(const image *data) {
   lt_thread *me = lt_me;
   size_t first[] = {data->tls_module, 0};

@@ -1,4 +1,4 @@
-// Go's runtime begins anew in a child that was forked after the first call.
+// Restart of Go's runtime in a child that was forked after the first call.
 #ifndef LIBTENSOR_CAPI_RESTART_H
 #define LIBTENSOR_CAPI_RESTART_H
 
@@ -10,26 +10,26 @@
 #define LT_KEPT __attribute__((section("lt_kept")))
 
 // Records the library's writable data and the process's signal handlers before Go starts. Returns
-// false without memory.
+// false if an allocation fails.
 _Bool lt_snapshot(void);
-// Records Go's signal handlers after its start, and puts handlers back that the program had
-// installed over those of the parent's runtime.
+// Records Go's signal handlers after it has started. In a child, also reinstalls the handlers that
+// the program had installed after those of the parent's runtime.
 void lt_note_handlers(void);
 
-// Records a key of thread-specific data that Go's runtime creates; lt_keep_key excludes the last
-// one, which is C's.
+// lt_note_key records a key of thread-specific data, which lt_reset deletes. lt_keep_key removes
+// the last recorded key if it is `key`, for keys that the library's C code creates.
 void lt_note_key(pthread_key_t key);
 void lt_keep_key(pthread_key_t key);
 
-// Whether lt_reset can be called in a child of this process: not where the library is part of a
-// program or of another library, whose data would be reset too.
+// Returns whether lt_reset can be called in a child of this process. It cannot if the library is
+// linked statically into a program or another library, whose data would be reset too.
 _Bool lt_can_reset(void);
-// Resets the library's writable data to those of lt_snapshot, but for variables marked LT_KEPT.
-// Returns false without memory, having changed nothing.
+// Resets the library's writable data to the snapshot, except variables marked LT_KEPT. Returns
+// false if an allocation fails; nothing has changed then.
 _Bool lt_reset(void);
 
-// Registers a variable of Go whose value a forked child reads, and returns the parent's value in
-// such a child, NULL elsewhere. The value is valid until lt_free_carried is called with it.
+// Registers a Go variable of `size` bytes at `address` whose value a forked child reads. Returns a
+// copy of the parent's value in such a child, NULL otherwise. Free it with lt_free_carried.
 void *lt_carry(uintptr_t address, size_t size);
 void lt_free_carried(void *parents);
 

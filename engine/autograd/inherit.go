@@ -18,8 +18,8 @@ func init() {
 	tensor.InheritHistory = inheritHistory
 }
 
-// inheritHistory takes over leaves: their flags, gradients and hooks. It reads old without its locks, which threads of the parent may
-// have held at the fork.
+// inheritHistory copies the autograd metadata of a leaf: flags, gradient and hooks. For other tensors it returns the reason for which a child cannot
+// use them. It reads old without locking, because threads of the parent may have held its locks at the fork.
 func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string) {
 	if meta, ok := old.(creationMeta); ok {
 		return meta, ""
@@ -49,7 +49,7 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	return made, ""
 }
 
-// inherit copies hooks under their numbers. It returns false for those of several tensors and of sparse ones.
+// inherit copies hooks and keeps their ids. It returns false for hooks on several tensors and for hooks of sparse tensors, which cannot be copied.
 func (l *hooks) inherit(old *hooks) bool {
 	for _, o := range old.list {
 		if o.group != nil || o.places != nil {

@@ -4,7 +4,7 @@ package inherit
 
 import "unsafe"
 
-// Variable is a package variable, and what a forked child does with the value that its parent gave it.
+// Variable is a registered package variable. Take sets the child's variable from a pointer to the parent's value.
 type Variable struct {
 	Address unsafe.Pointer
 	Size    uintptr
@@ -13,14 +13,14 @@ type Variable struct {
 
 var variables []Variable
 
-// Variables returns all that were registered, in their order.
+// Variables returns the registered variables in the order of registration.
 func Variables() []Variable { return variables }
 
-// Read registers v. A forked child calls take with the parent's value, whose pointers lead into the parent's heap: nothing may be written
-// there, and no lock taken. Call it from init.
+// Read registers v. A forked child calls take with a pointer to a copy of the parent's value. Its pointers refer to the heap of the parent's
+// runtime: take must not write there or lock its mutexes. Call Read from init.
 func Read[T any](v *T, take func(parents *T)) {
 	variables = append(variables, Variable{unsafe.Pointer(v), unsafe.Sizeof(*v), func(parents unsafe.Pointer) { take((*T)(parents)) }})
 }
 
-// Value registers v, which has no pointers: a forked child takes the value over.
+// Value registers v, a variable without pointers, whose value a forked child copies.
 func Value[T any](v *T) { Read(v, func(parents *T) { *v = *parents }) }

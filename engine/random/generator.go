@@ -178,7 +178,7 @@ func init() {
 	inherit.Read(&Default, func(parents **Generator) { Default = Inherit(*parents) })
 }
 
-// Inherit returns a generator of a forked child that continues the stream of old, in the heap of its parent's runtime.
+// Inherit returns a copy, for a forked child, of old, a generator in the heap of the parent's runtime. The copy continues old's stream.
 func Inherit(old *Generator) *Generator {
 	g := &Generator{Device: old.Device, kind: old.kind, stream: old.stream, initial: old.initial}
 	if next := g.engine.next; next < 0 || next > words {

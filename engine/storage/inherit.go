@@ -7,12 +7,12 @@ import (
 
 func init() { inherit.Value(&memory.limit) }
 
-// parents is the slab of small blocks that a forked child has from its parent: their memory is not used again.
+// parents stands for the parent's slabs of small blocks in a forked child. The child does not reuse their memory.
 var parents slab
 
-// Inherit returns a storage over the bytes of old, a storage in the heap of the parent's runtime, whose memory fork() has copied or shares
-// with the parent. The storage has no references yet. Inherit returns nil where the bytes are not accessible in this process. inherited
-// returns the storage for another one of the parent's.
+// Inherit returns a storage over the memory of old, a storage in the heap of the parent's runtime. fork() copies this memory, or shares it if the
+// storage is shared. The returned storage has a reference count of 0. Inherit returns nil if the memory is not accessible in this process.
+// inherited maps other storages of the parent to their copies.
 func Inherit(old *Storage, inherited func(*Storage) *Storage) *Storage {
 	if t := old.device.Type; t != device.CPU && t != device.Meta {
 		return nil

@@ -10,22 +10,23 @@ import (
 
 func init() { inherit.Value(&detaches) }
 
-// Heirs makes the tensors of a forked child from those in the heap of its parent's runtime, which stays readable. Nothing that is made keeps
-// a pointer to what the parent's runtime could still change.
+// Heirs copies tensors and storages from the heap of the parent's runtime into a forked child. The parent's heap stays readable. The copies
+// contain no pointers into it; data pointers of storages stay the same.
 type Heirs struct {
 	storages map[*storage.Storage]*storage.Storage
 }
 
-// NewHeirs returns Heirs that have made nothing yet.
+// NewHeirs returns an empty Heirs.
 func NewHeirs() *Heirs { return &Heirs{map[*storage.Storage]*storage.Storage{}} }
 
-// InheritHistory returns the history that old becomes in a forked child, or why the tensor with it is lost. The layer of gradients sets it.
+// InheritHistory copies the autograd metadata of a tensor, or returns the reason for which a child cannot use the tensor. engine/autograd sets it.
 var InheritHistory func(h *Heirs, old History) (made History, lost string)
 
-// lost is the state of a tensor that a forked child does not take over: why.
+// lost is the state of a tensor that a forked child cannot use. Its value is the reason, for the error message.
 type lost string
 
-// Storage returns the heir of a storage, without a reference of its own for the caller; nil where there is none.
+// Storage returns the copy of a storage of the parent, without adding a reference for the caller. It returns nil if the memory is not accessible in
+// the child (CUDA devices).
 func (h *Heirs) Storage(old *storage.Storage) *storage.Storage {
 	if old == nil {
 		return nil
@@ -38,7 +39,8 @@ func (h *Heirs) Storage(old *storage.Storage) *storage.Storage {
 	return s
 }
 
-// Tensor returns the heir of a tensor. Where there is none it returns a tensor whose every use is an error that says why.
+// Tensor returns the copy of a tensor of the parent. If the child cannot use the tensor, every use of the copy returns a TENSOR_ERROR_FORKED error
+// with the reason.
 func (h *Heirs) Tensor(old *Tensor) *Tensor {
 	s := h.Storage(old.storage)
 	if s == nil {
@@ -89,7 +91,7 @@ func (h *Heirs) Tensor(old *Tensor) *Tensor {
 	return t
 }
 
-// lose returns a tensor of the sizes of old that is busy for ever.
+// lose returns a tensor with the sizes and dtype of old whose uses return an error with the reason: it is marked as being changed, forever.
 func (h *Heirs) lose(old *Tensor, why string) *Tensor {
 	none := &storage.Storage{}
 	t := &Tensor{storage: none.Retain(), device: device.Device{Type: device.Meta, Index: -1}, dtype: old.dtype}
