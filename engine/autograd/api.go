@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// SetRequiresGrad says whether the gradient of a leaf is wanted.
+// SetRequiresGrad sets requires_grad of a leaf.
 func SetRequiresGrad(c aten.Ctx, self *tensor.Tensor, on bool) error {
 	v := variableOf(self)
 	switch {
@@ -36,10 +36,10 @@ func SetRequiresGrad(c aten.Ctx, self *tensor.Tensor, on bool) error {
 	return nil
 }
 
-// RequiresGrad tells whether the gradient of self is wanted.
+// RequiresGrad returns whether self requires grad.
 func RequiresGrad(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return wanted(self), nil }
 
-// IsLeaf tells whether no recorded call made self.
+// IsLeaf returns whether self has no grad_fn.
 func IsLeaf(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
 	n, _ := current(self)
 	if n == nil {
@@ -49,7 +49,7 @@ func IsLeaf(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
 	return false, nil
 }
 
-// OutputNr is which of the results of its call self is.
+// OutputNr returns the index of self among the outputs of its node, 0 for a leaf.
 func OutputNr(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	n, output := current(self)
 	if n == nil {
@@ -59,11 +59,11 @@ func OutputNr(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	return int64(output), nil
 }
 
-// GradFnName is the name of the recorded call that made self; "" for a leaf.
+// GradFnName returns the name of self's grad_fn, such as AddBackward0; "" for a leaf.
 func GradFnName(_ aten.Ctx, self *tensor.Tensor) (string, error) { return nameOf(self), nil }
 
-// current is the node that made t, with a reference, and which of its results t is. For a view it may have changed with its base;
-// for leaves it is nil.
+// current returns the grad_fn of t, with a new reference, and the index of t among its outputs. It is regenerated for a view whose base has
+// changed, and nil for leaves.
 func current(t *tensor.Tensor) (*Node, int) {
 	v := variableOf(t)
 	if v == nil {
@@ -89,7 +89,7 @@ func nameOf(t *tensor.Tensor) string {
 	return n.name
 }
 
-// Grad is the gradient of self, nil where there is none.
+// Grad returns the gradient of self, or nil. It warns for a non-leaf tensor without retain_grad.
 func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
 	if v == nil {
@@ -105,7 +105,7 @@ func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nil, warning.GradOfNonLeaf.Of("grad", "the tensor is no leaf: backward() leaves it without a gradient; call retain_grad() before, or take the gradient of the leaf that it was computed of")
 }
 
-// gradient is the gradient that a tensor has, nil where there is none.
+// gradient returns a new handle of the stored gradient, or nil.
 func (v *Variable) gradient(c aten.Ctx, of *tensor.Tensor) (*tensor.Tensor, error) {
 	grad, _ := v.kept()
 	if grad == nil {
@@ -115,7 +115,7 @@ func (v *Variable) gradient(c aten.Ctx, of *tensor.Tensor) (*tensor.Tensor, erro
 	return gradientOf(c, of, grad)
 }
 
-// IsGrad tells whether other is the gradient of self under another handle.
+// IsGrad returns whether other is a handle of the gradient of self.
 func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	v := variableOf(self)
 	if v == nil {
@@ -128,7 +128,7 @@ func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 		slices.Equal(g.Sizes(), other.Sizes()) && slices.Equal(g.Strides(), other.Strides()), nil
 }
 
-// SetGrad gives self a gradient, or takes it away where grad is nil.
+// SetGrad sets the gradient of self, or removes it if grad is nil. It returns an error if dtype, device or sizes differ from self's.
 func SetGrad(c aten.Ctx, self, grad *tensor.Tensor) error {
 	if grad != nil {
 		if grad == self {
@@ -158,7 +158,7 @@ func SetGrad(c aten.Ctx, self, grad *tensor.Tensor) error {
 	return nil
 }
 
-// SetData makes self the tensor that data is, which must be of its kind, but for its history.
+// SetData replaces the storage, geometry and dtype of self by those of data, and keeps self's autograd metadata (Tensor.data = data).
 func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
 	const op = "set_data_"
 	if wanted(self) && !differentiable(data) {
@@ -167,7 +167,7 @@ func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
 	return self.Become(op, data)
 }
 
-// fits refuses a gradient that is not like its tensor.
+// fits returns an error if the dtype, device or sizes of grad differ from those of self.
 func fits(self, grad *tensor.Tensor) error {
 	switch want := likeOf(self); {
 	case grad.DType() != want.dtype:
@@ -180,7 +180,7 @@ func fits(self, grad *tensor.Tensor) error {
 	return nil
 }
 
-// RetainGrad keeps the gradient of a tensor that is no leaf.
+// RetainGrad makes backward passes store the gradient of the non-leaf tensor self. It has no effect on leaves.
 func RetainGrad(_ aten.Ctx, self *tensor.Tensor) error {
 	if !wanted(self) {
 		return status.Runtimef("can't retain_grad on Tensor that has requires_grad=False")
@@ -197,13 +197,13 @@ func RetainGrad(_ aten.Ctx, self *tensor.Tensor) error {
 	return nil
 }
 
-// RetainsGrad tells whether self is no leaf and keeps its gradient.
+// RetainsGrad returns whether self is a non-leaf tensor for which RetainGrad was called.
 func RetainsGrad(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
 	v := variableOf(self)
 	return v != nil && v.retainsGrad, nil
 }
 
-// DetachInplace makes self a leaf, without tangents.
+// DetachInplace removes self from the autograd graph and from forward-mode differentiation: it becomes a leaf without tangents.
 func DetachInplace(c aten.Ctx, self *tensor.Tensor) error {
 	if w := self.Wrapped(); w != nil {
 		if err := DetachInplace(c, w.Value); err != nil || w.Tangent == nil || w.Level.Over() {
@@ -235,9 +235,9 @@ func DetachInplace(c aten.Ctx, self *tensor.Tensor) error {
 	return nil
 }
 
-// Backward adds the gradients of tensors to those of the leaves that they depend on, or of the given inputs alone. grads are the
-// gradients to begin with: 1 for nil, where a tensor has one element. What the graph saved is freed unless retain is true, which
-// it is with create by default: then the run is recorded itself, so that the gradients can be differentiated again.
+// Backward accumulates the gradients of tensors in the leaves that they depend on, or only in inputs if there are any. grads are the
+// gradients with respect to tensors; nil means 1, for a tensor of one element. The saved tensors of the graph are freed unless retain is true,
+// which defaults to create. With create the backward pass is itself differentiable.
 func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
 	if transformed(tensors) || transformed(grads) {
 		return status.Runtimef("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms.")
@@ -263,7 +263,8 @@ func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, crea
 	return r.finish()
 }
 
-// AutogradGrad are the gradients of outputs with respect to inputs, nil for those on which they do not depend.
+// AutogradGrad returns the gradients of outputs with respect to inputs. For an input on which outputs do not depend it returns an error, nil with
+// unused, or zeros with zeros.
 func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	if len(inputs) == 0 {
 		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
@@ -288,7 +289,7 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 	return gradients(c, outputs, inputs, grads, retain, create, unused, zeros)
 }
 
-// gradients is AutogradGrad in one backward pass, also for all batch elements of gradients that a vmap level maps over.
+// gradients computes AutogradGrad in one backward pass, also if grads are batched by a vmap level.
 func gradients(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
@@ -344,7 +345,7 @@ func release(edges []Edge) {
 	}
 }
 
-// paired refuses gradients that are others in number than the tensors that they are of.
+// paired returns an error unless there are no gradients or as many as tensors.
 func paired(tensors, grads []*tensor.Tensor) error {
 	if len(grads) != 0 && len(grads) != len(tensors) {
 		return status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
@@ -352,7 +353,7 @@ func paired(tensors, grads []*tensor.Tensor) error {
 	return nil
 }
 
-// begin gives the run its first gradients, and the inputs to stop at, whose edges it returns.
+// begin sets the initial gradients of the backward pass and the inputs at which it stops, and returns the edges of the inputs.
 func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
 	if err := paired(tensors, grads); err != nil {
 		return nil, err
@@ -372,7 +373,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 	return goals, nil
 }
 
-// aim gives the run the edges that it begins with, and the inputs to stop at, whose edges it returns.
+// aim sets the edges at which the backward pass starts and the inputs at which it stops, and returns the edges of the inputs.
 func (r *run) aim(tensors, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
 	for i, t := range tensors {
 		e, err := checkedEdge(t)
@@ -407,7 +408,7 @@ func at(list []*tensor.Tensor, i int) *tensor.Tensor {
 	return nil
 }
 
-// seed is the gradient that a run begins with at t.
+// seed returns the initial gradient for t, number i of the outputs: grad after checks and conversions, or 1 if grad is nil.
 func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	if grad == nil {
 		if t.Numel() != 1 {

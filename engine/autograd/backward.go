@@ -11,29 +11,29 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// run is one backward run. Nodes are taken by falling number: when one's turn comes, all that used its results have had theirs,
+// run is one backward pass. It visits nodes in descending order of number: all nodes that used a node's outputs are visited before the node,
 // so that its gradients are complete.
 type run struct {
-	c        aten.Ctx // with gradients on where the run is recorded itself
-	retain   bool     // what nodes saved is kept
-	create   bool     // the run is recorded
+	c        aten.Ctx // in grad mode if create is set
+	retain   bool     // retain_graph: saved tensors are not freed
+	create   bool     // create_graph: the backward pass adds nodes to the graph
 	waiting  queue
 	pending  map[*Node]*pending
-	wanted   map[Edge]*tensor.Tensor // gradients to hand out; where there are none, leaves get theirs
-	needed   map[*Node]bool          // the nodes on the way to these
+	wanted   map[Edge]*tensor.Tensor // gradients to return; nil if they are accumulated in the leaves
+	needed   map[*Node]bool          // the nodes on a path to the inputs; nil for all
 	roots    []Edge
-	reached  map[any]bool // by reaches, where somebody asked
+	reached  map[any]bool // the result of reaches, computed on demand
 	gathered map[*group]*gathered
 	streams  streams
 }
 
-// pending are the gradients of a node's results that have come so far.
+// pending has the sums of the gradients of a node's outputs so far.
 type pending struct {
 	node  *Node
 	grads []*tensor.Tensor
 }
 
-// queue is a heap with the largest number on top.
+// queue is a heap of nodes, the largest number first.
 type queue []*pending
 
 func (q queue) Len() int           { return len(q) }
@@ -48,7 +48,7 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// start makes a run; close ends it. Gradients have no names, and what was saved is computed with as if it had none.
+// start creates a backward pass, which the caller closes. Gradients have no dimension names; those of saved tensors are ignored.
 func start(c aten.Ctx, retain, create bool) *run {
 	return &run{c: c.Recorded(create).Past(tensor.Named), retain: retain, create: create, pending: map[*Node]*pending{}}
 }
@@ -73,7 +73,7 @@ func (p *pending) release() {
 	p.node.Release()
 }
 
-// reach has a node waited for, whose results may have no gradients at all: its hooks, and functions of the program's, hear of that.
+// reach queues a node, even if none of its outputs gets a gradient: its hooks and custom functions are then called with undefined gradients.
 func (r *run) reach(n *Node) *pending {
 	p := r.pending[n]
 	if p == nil {
@@ -85,7 +85,7 @@ func (r *run) reach(n *Node) *pending {
 	return p
 }
 
-// add gives a result of a node a gradient, whose reference it takes over.
+// add adds grad, whose reference it takes, to the gradient of a node's output.
 func (r *run) add(e Edge, grad *tensor.Tensor) error {
 	p := r.reach(e.Node)
 	have := p.grads[e.Output]
@@ -107,15 +107,15 @@ func (r *run) add(e Edge, grad *tensor.Tensor) error {
 	return nil
 }
 
-// own tells whether t may be written to: nobody else sees its memory, no two of its elements are the same, and no graph goes through it.
+// own returns whether t can be overwritten: its memory is not shared or overlapping, and it has no autograd metadata.
 func own(t *tensor.Tensor) bool { return t.History() == nil && alone(t) }
 
-// alone tells whether nobody else sees the memory of t, nor two of its elements the same.
+// alone returns whether t is dense and the only user of its storage.
 func alone(t *tensor.Tensor) bool {
 	return !isTransformed(t) && (t.IsContiguous() || shape.IsDense(t.Sizes(), t.Strides())) && t.Storage().Refs() == 1 && !t.Storage().ReadOnly() && t.Numel()*t.DType().Size() == t.Storage().Nbytes()
 }
 
-// toward limits the run to the nodes on the way to some results of nodes, whose gradients it is to hand out where capture is set.
+// toward limits the backward pass to the nodes on paths from roots to goals. With capture the gradients of goals are returned, not accumulated.
 func (r *run) toward(roots []Edge, goals []Edge, capture bool) {
 	r.needed = map[*Node]bool{}
 	if capture {
@@ -159,7 +159,7 @@ func (r *run) toward(roots []Edge, goals []Edge, capture bool) {
 	}
 }
 
-// finish runs until no gradients wait.
+// finish visits nodes until the queue is empty.
 func (r *run) finish() (err error) {
 	defer func() {
 		if back := r.streams.back(); err == nil {
@@ -178,7 +178,7 @@ func (r *run) finish() (err error) {
 	return r.rest()
 }
 
-// visit hands the gradients of a node's results out and passes those of its operands on.
+// visit calls the hooks of a node, computes the gradients of its operands, and adds them to the nodes of these.
 func (r *run) visit(p *pending) error {
 	n := p.node
 	if err := r.streams.follow(n); err != nil {
@@ -200,7 +200,7 @@ func (r *run) visit(p *pending) error {
 	if err := r.enter(p); err != nil {
 		return err
 	}
-	if !passes { // it is asked for, but nothing before it
+	if !passes { // its gradient is requested, but not those of its operands
 		return r.leave(p, make([]*tensor.Tensor, len(n.edges)))
 	}
 	if n.leaf != nil {
@@ -244,10 +244,10 @@ func (r *run) visit(p *pending) error {
 	return n.suspect(err)
 }
 
-// wants tells whether the run goes on along an edge.
+// wants returns whether the backward pass needs the gradient along an edge.
 func (r *run) wants(e Edge) bool { return e.Node != nil && (r.needed == nil || r.needed[e.Node]) }
 
-// passes tells whether the run goes on beyond a node: to what comes before it, or to the gradient of a leaf.
+// passes returns whether the backward pass continues after a node: to the nodes of its operands, or to the gradient of a leaf.
 func (r *run) passes(n *Node) bool {
 	switch {
 	case r.needed == nil:
@@ -258,7 +258,7 @@ func (r *run) passes(n *Node) bool {
 	return slices.ContainsFunc(n.edges, func(e Edge) bool { return r.needed[e.Node] })
 }
 
-// capture notes the gradients that the run is to hand out: as they were before the hooks of tensors changed them, where it goes on.
+// capture stores requested gradients. For nodes at which the backward pass continues it is called before the hooks of tensors change them.
 func (r *run) capture(p *pending) {
 	for i, grad := range p.grads {
 		if _, ok := r.wanted[Edge{p.node, i}]; ok && grad != nil {
@@ -267,7 +267,7 @@ func (r *run) capture(p *pending) {
 	}
 }
 
-// keep gives results that keep their gradients theirs.
+// keep accumulates the gradients of outputs for which RetainGrad was called.
 func (r *run) keep(p *pending) error {
 	for _, v := range p.node.kept() {
 		if grad := p.grads[v.output]; grad != nil {
@@ -279,7 +279,7 @@ func (r *run) keep(p *pending) error {
 	return nil
 }
 
-// apply are the gradients of the node's operands; then, unless they are retained, what the node saved is freed.
+// apply returns the gradients of the node's operands, and frees the saved tensors unless the graph is retained.
 func (n *Node) apply(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := n.begin(); err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (n *Node) apply(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return made, err
 }
 
-// fitAll is fit for all operands, which hooks are to see.
+// fitAll is fit for all operands, before hooks receive them.
 func (n *Node) fitAll(c aten.Ctx, grads []*tensor.Tensor) (err error) {
 	for i, grad := range grads {
 		if grad == nil {
@@ -302,8 +302,8 @@ func (n *Node) fitAll(c aten.Ctx, grads []*tensor.Tensor) (err error) {
 	return nil
 }
 
-// fit brings the gradient of operand i to the dtype, the sizes and the device of the operand: real where that is, summed where that was
-// broadcast. It takes the reference to the gradient over.
+// fit converts the gradient of operand i to the operand's dtype, sizes and device: it takes the real part for a real operand, and sums over broadcast
+// dimensions. It takes the reference to grad.
 func (n *Node) fit(c aten.Ctx, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	e := n.edges[i]
 	want := &e.Node.outputs[e.Output]
@@ -338,8 +338,8 @@ func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, size
 	return fitted, err
 }
 
-// accumulate adds a gradient to that of t, in place unless the sum is recorded, or t is nil, which is no leaf: the run goes on with
-// what is kept of those. The lock is over the pointer alone, not while operators run, which may come back here.
+// accumulate adds grad to the gradient of the leaf t: in place, unless create is set. For a non-leaf tensor t is nil, and the sum is not in place, because the
+// backward pass still uses grad. The lock is not held while operators execute, because they may call accumulate.
 func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
 	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
 		return status.Runtimef("a gradient of sizes %v does not fit the leaf, whose data of other sizes, %v, was set since it was used", grad.Sizes(), t.Sizes())
@@ -354,7 +354,7 @@ func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) e
 	}
 }
 
-// kept is the gradient under another handle, or nil, and how often it was set.
+// kept returns a new handle of the gradient, or nil, and the number of times that it was set.
 func (v *Variable) kept() (*tensor.Tensor, int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -364,7 +364,7 @@ func (v *Variable) kept() (*tensor.Tensor, int) {
 	return v.grad.Alias(), v.set
 }
 
-// give makes made the gradient, unless that was set again since it was so `set` times, and returns the one that is not, or no more.
+// give sets the gradient to made if it has been set `set` times, and returns the previous one and true. Otherwise it returns made and false.
 func (v *Variable) give(made *tensor.Tensor, set int) (other *tensor.Tensor, done bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -376,7 +376,7 @@ func (v *Variable) give(made *tensor.Tensor, set int) (other *tensor.Tensor, don
 	return other, true
 }
 
-// replace adds grad to the gradient before, and tells whether the sum is the gradient now: not where another run has set one meanwhile.
+// replace adds grad to before, the current gradient. It returns false if another thread has set the gradient meanwhile.
 func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
 	var sum *tensor.Tensor
 	if before == nil {
@@ -389,7 +389,7 @@ func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *
 		}
 		// Entries, or a strided gradient, are added to a sparse one in another tensor.
 		if !create && t != nil && before.Parts() == nil {
-			v.adding.Lock() // of two runs in place; they are not recorded, so that nothing comes back here
+			v.adding.Lock() // two backward passes must not add at once; Add creates no node, so that it does not call accumulate
 			defer v.adding.Unlock()
 			_, err := c.Add(before, before, grad, one)
 			return true, err
@@ -404,7 +404,7 @@ func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *
 	return done, nil
 }
 
-// firstSparse is a copy of a sparse gradient: its indices and values may be those of tensors that the caller has.
+// firstSparse returns a copy of a sparse gradient, whose indices and values may be shared with tensors of the caller.
 func firstSparse(c aten.Ctx, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if create {
 		return c.Clone(grad, shape.Preserve)
@@ -417,8 +417,8 @@ func firstSparse(c aten.Ctx, grad *tensor.Tensor, create bool) (*tensor.Tensor, 
 	return c.Clone(detached, shape.Preserve)
 }
 
-// first is what becomes the gradient of t: the gradient itself where it lies as t does and nobody else sees it, for later ones are
-// added to it in place.
+// first returns the tensor to store as the gradient of t: grad itself if it has t's strides and its memory is not shared, because later gradients are
+// added in place; otherwise a copy.
 func first(c aten.Ctx, t, grad *tensor.Tensor, create bool) (*tensor.Tensor, error) {
 	if t == nil {
 		return c.Clone(grad, shape.Preserve)

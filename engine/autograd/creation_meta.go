@@ -22,7 +22,7 @@ func (creationMeta) Release()                             {}
 func (creationMeta) Describe() (call string, wanted bool) { return "", false }
 func (creationMeta) Moved(*tensor.Tensor, bool)           {}
 
-// Infer notes that a tensor was made in inference mode, if it was: views of others were not.
+// Infer marks t as an inference tensor, unless it is a view of a normal tensor.
 func Infer(t *tensor.Tensor) {
 	if t.History() == nil && t.Storage().Refs() == 1 {
 		t.SetHistory(inferenceTensor)
@@ -42,7 +42,7 @@ func creationMetaOf(t *tensor.Tensor) creationMeta {
 	return 0
 }
 
-// give marks a view. One that hides from a history is a leaf of its own, whose gradient is wanted as that of what it views is.
+// give marks a view. A view that was made under no_grad becomes a leaf that requires grad, as its base does.
 func (m creationMeta) give(t *tensor.Tensor) {
 	if m == inferenceTensor || !differentiable(t) {
 		t.SetHistory(m)
@@ -53,7 +53,7 @@ func (m creationMeta) give(t *tensor.Tensor) {
 	t.SetHistory(v)
 }
 
-// ofViews is the creationMeta of the views that are made of t now.
+// ofViews returns the creationMeta of a view that is made of t now.
 func ofViews(c aten.Ctx, t *tensor.Tensor) creationMeta {
 	switch m := creationMetaOf(t); {
 	case inferred(t):
@@ -74,7 +74,7 @@ func inferred(t *tensor.Tensor) bool {
 	return m == inferenceTensor || m == detachedInference
 }
 
-// forgetHistory leaves a tensor without the history that it has from another one.
+// forgetHistory removes the autograd metadata that a tensor shares with another one.
 func forgetHistory(t *tensor.Tensor) {
 	if inferred(t) {
 		t.SetHistory(inferenceTensor)
@@ -83,7 +83,7 @@ func forgetHistory(t *tensor.Tensor) {
 	t.SetHistory(nil)
 }
 
-// lend is forgetHistory for what detach() and data give.
+// lend is forgetHistory for the results of detach() and of the attribute data.
 func lend(t *tensor.Tensor) {
 	forgetHistory(t)
 	if creationMetaOf(t) == inferenceTensor {
@@ -91,10 +91,10 @@ func lend(t *tensor.Tensor) {
 	}
 }
 
-// IsInference tells whether a tensor was made in inference mode.
+// IsInference returns whether self was created in inference mode.
 func IsInference(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return inferred(self), nil }
 
-// writable refuses to write to what was made in inference mode, outside of it, and to record a write to a view that hides from a history.
+// writable returns an error for a write to an inference tensor outside of inference mode, and for a write in grad mode to a view that was made under no_grad.
 func writable(c aten.Ctx, op string, out *tensor.Tensor) error {
 	switch {
 	case out == nil || out.History() == nil:
@@ -109,7 +109,7 @@ func writable(c aten.Ctx, op string, out *tensor.Tensor) error {
 	return nil
 }
 
-// stale refuses a view that hides from a history, where its memory was written to since: nobody knows what its gradient would be.
+// stale returns the error of a view that was made under no_grad and whose memory was written to since: its gradient would be ambiguous.
 func (m creationMeta) stale() error {
 	switch m {
 	case noGradView:
@@ -131,7 +131,7 @@ func ambiguous(before, mode, now, with string) error {
 		"to be tracked).", before, mode, now, with)
 }
 
-// savable refuses to save what was made in inference mode.
+// savable returns an error for an inference tensor, which cannot be saved for backward.
 func savable(t *tensor.Tensor) error {
 	if t.History() == nil || !inferred(t) {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// RecordFunction records outputs as the results of a function of the program's.
+// RecordFunction adds a node for a custom function to the graph, with outputs as its results, and returns it; nil if no input requires grad. constant are the
+// indices of non-differentiable outputs, kept the tensors to save. function is the backward callback, data its context.
 func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	const op = "record_function"
 	if err := given(op, "backward", function); err != nil {
@@ -43,14 +44,14 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	n.number = numbers.Add(1)
 	n.results(results...)
 	var few [4]int
-	graded, partial := few[:0], false // the results that have gradients, and whether some are no tensors
+	graded, partial := few[:0], false // the differentiable results, and whether some results are nil
 	for i, t := range results {
 		partial = partial || t == nil
 		if t != nil && differentiable(t) && !slices.Contains(constant, int64(i)) {
 			graded = append(graded, i)
 		}
 	}
-	var present []bool // which results are tensors, where some are none
+	var present []bool // which results are not nil, if some are
 	if partial {
 		for _, t := range results {
 			present = append(present, t != nil)
@@ -100,7 +101,7 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	return n, nil
 }
 
-// RecordFunctionWeak is RecordFunction whose result does not keep the node.
+// RecordFunctionWeak is RecordFunction that returns a weak reference to the node.
 func RecordFunctionWeak(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
 	n, err := RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 	if n == nil || err != nil {
@@ -110,20 +111,20 @@ func RecordFunctionWeak(c aten.Ctx, name string, inputs, outputs []*tensor.Tenso
 	return NodeWeak(c, n)
 }
 
-// IsUntrackedView tells whether a tensor is a view that was made, while calls were not recorded, of one whose gradient is wanted.
+// IsUntrackedView returns whether t is a view that was made under no_grad from a tensor that requires grad.
 func IsUntrackedView(t *tensor.Tensor) bool { return creationMetaOf(t) == noGradView && wanted(t) }
 
-// IsStale tells whether a tensor is a view that has no history any more, since what it shares memory with was written to.
+// IsStale returns whether t is a view that can no longer be differentiated, because its memory was written to.
 func IsStale(t *tensor.Tensor) bool {
 	v := variableOf(t)
 	return v != nil && v.regenerateGradFn(valuesOf(t)) != nil
 }
 
-// Wanted tells whether the gradient of a tensor is wanted.
+// Wanted returns whether t requires grad.
 func Wanted(t *tensor.Tensor) bool { return wanted(t) }
 
-// SoleContext returns what the custom function that made t was recorded with, along with a deleter, where nothing but t keeps the call: no
-// other tensor has its history, no later call leads to it, and no handle. Otherwise 0.
+// SoleContext returns the context of the custom function that created t, if its deleter is the given one and t holds the only reference to the node: no
+// other tensor, node or handle does. Otherwise it returns 0.
 func SoleContext(t *tensor.Tensor, deleter uintptr) uintptr {
 	v := variableOf(t)
 	if v == nil || v.refs.Load() != 1 {
@@ -142,14 +143,14 @@ func SoleContext(t *tensor.Tensor, deleter uintptr) uintptr {
 	return a.context.data
 }
 
-// custom tells whether the node's formula is a function of the program's.
+// custom returns whether the node is one of a custom function.
 func (n *Node) custom() bool {
 	a := n.attached.Load()
 	return a != nil && a.context != nil
 }
 
-// admits refuses a gradient that the program has made of operand k, where its dtype or its device is none for the operand. Numbers of other
-// devices are moved.
+// admits returns an error if grad, which a custom function returned for operand k, has an incompatible dtype or device. Zero-dimensional tensors may be on
+// another device.
 func (l *like) admits(function string, k int, grad *tensor.Tensor) error {
 	switch {
 	case grad.DType().IsComplex() && !l.dtype.IsComplex():
@@ -160,7 +161,8 @@ func (l *like) admits(function string, k int, grad *tensor.Tensor) error {
 	return nil
 }
 
-// shown are the given gradients as the program gets them: those of sparse results at their places, which come behind those of the operands.
+// shown returns the gradients of the outputs as the callback receives them: with the indices of the outputs if these are sparse. at has the indices of
+// the operands first, then those of the outputs.
 func (s *steps) shown(at *context, operands int) []*tensor.Tensor {
 	shown := slices.Clone(s.given)
 	for k, grad := range shown {
@@ -171,7 +173,7 @@ func (s *steps) shown(at *context, operands int) []*tensor.Tensor {
 	return shown
 }
 
-// placed is the gradient of operand k that the program has made, as what has the history of the operand needs it.
+// placed converts grad, which a custom function returned for operand k, to the layout of the tensor that carries the operand's autograd metadata.
 func (s *steps) placed(k int, places, grad *tensor.Tensor) *tensor.Tensor {
 	if places != nil && !slices.Equal(places.Sizes(), grad.Sizes()) {
 		s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", s.node.name, k, grad.Sizes(), places.Sizes()))
@@ -182,7 +184,8 @@ func (s *steps) placed(k int, places, grad *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(placed(s.c, places, grad))
 }
 
-// resultOf refuses a result that may not be written to, and one that has a history of its own, but for views that the function made of what has one.
+// resultOf returns an error for a result that was written to in place although it may not, and for a result that already requires grad, unless it is a view
+// that the function made under no_grad.
 func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i, results int) error {
 	v := variableOf(t)
 	switch {
@@ -201,13 +204,13 @@ func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i, results in
 	return nil
 }
 
-// isWritten tells whether a result is one of the inputs, also under another handle: the function has written to it.
+// isWritten returns whether a result is one of the inputs, or another handle of one, which the function has then written to.
 func isWritten(t *tensor.Tensor, inputs []*tensor.Tensor) bool {
 	v := variableOf(t)
 	return t != nil && slices.ContainsFunc(inputs, func(in *tensor.Tensor) bool { return in == t || v != nil && variableOf(in) == v })
 }
 
-// adopt makes t result i of the node, one of several that have gradients.
+// adopt sets the grad_fn of t to the node, as output i of several differentiable ones.
 func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results int) {
 	n.retain()
 	if isWritten(t, inputs) {
@@ -221,7 +224,7 @@ func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results i
 	v.become(n, i)
 }
 
-// keep saves a tensor for the function. graded are the positions of the outputs that have gradients.
+// keep saves a tensor for the backward callback. graded are the indices of the differentiable outputs.
 func (n *Node) keep(c aten.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor, graded []int) error {
 	if t == nil {
 		n.saved = append(n.saved, saved{name: "tensors" + listed})

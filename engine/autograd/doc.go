@@ -1,9 +1,9 @@
-// Package autograd differentiates in reverse: it is the layer of tensors with the key Gradient. While gradients are on, a call
-// on such a tensor is recorded as a node of a graph, which holds what the derivatives need; a backward run goes through the
-// nodes from the last one to the first. Derivatives call the façade, so that they can be differentiated again.
+// Package autograd implements reverse-mode differentiation: it is the dispatch layer of the key Gradient. In grad mode, an operator
+// on a tensor that requires grad adds a node to the autograd graph, which saves the tensors that the derivatives need. A backward pass
+// visits the nodes from the last to the first. Derivatives call the dispatcher (engine/aten), so that they can be differentiated again.
 //
-// The backend of an operator is generated from the derivatives in its entry (gen_formulas.go). Nodes and what they save are
-// counted, not collected: the bytes of a graph are free the moment its last tensor goes.
+// The backend of an operator is generated from the derivatives in its schema (gen_formulas.go). Nodes and saved tensors are
+// reference-counted, not garbage-collected: the memory of a graph is freed with its last tensor.
 package autograd
 
 import (

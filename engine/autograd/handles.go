@@ -17,7 +17,7 @@ type weak struct{ *Node }
 // Release is part of tensor.Node.
 func (weak) Release() {}
 
-// with calls f with the node of a handle, which lives until f returns.
+// with calls f with the node of a handle, and holds a reference until f returns.
 func with(self tensor.Node, f func(n *Node) error) error {
 	var n *Node
 	switch h := self.(type) {
@@ -33,7 +33,7 @@ func with(self tensor.Node, f func(n *Node) error) error {
 	return f(n)
 }
 
-// GradFn is the recorded call that made self, nil for a leaf.
+// GradFn returns the grad_fn of self, nil for a leaf.
 func GradFn(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, error) {
 	v := variableOf(self)
 	if v == nil {
@@ -48,7 +48,7 @@ func GradFn(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, error) {
 	return nil, nil
 }
 
-// GradientEdge is where the gradient of self goes.
+// GradientEdge returns the node and the output number that receive the gradient of self.
 func GradientEdge(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, int64, error) {
 	e, err := checkedEdge(self)
 	if err != nil {
@@ -60,7 +60,7 @@ func GradientEdge(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, int64, error) {
 	return e.Node, int64(e.Output), nil
 }
 
-// NodeName is the name of a recorded call.
+// NodeName returns the name of a node, such as AddBackward0.
 func NodeName(_ aten.Ctx, self tensor.Node) (name string, err error) {
 	err = with(self, func(n *Node) error {
 		name = n.name
@@ -69,7 +69,7 @@ func NodeName(_ aten.Ctx, self tensor.Node) (name string, err error) {
 	return name, err
 }
 
-// NodeId tells nodes apart.
+// NodeId returns a number that identifies a node.
 func NodeId(_ aten.Ctx, self tensor.Node) (id int64, err error) {
 	err = with(self, func(n *Node) error {
 		id = int64(uintptr(unsafe.Pointer(n)))
@@ -78,7 +78,7 @@ func NodeId(_ aten.Ctx, self tensor.Node) (id int64, err error) {
 	return id, err
 }
 
-// NodeWeak is a handle that does not keep the node.
+// NodeWeak returns a handle with a weak reference to the node.
 func NodeWeak(_ aten.Ctx, self tensor.Node) (made tensor.Node, err error) {
 	err = with(self, func(n *Node) error {
 		n.known.Store(true)
@@ -88,7 +88,7 @@ func NodeWeak(_ aten.Ctx, self tensor.Node) (made tensor.Node, err error) {
 	return made, err
 }
 
-// NodeEdges is the number of operands.
+// NodeEdges returns the number of operands.
 func NodeEdges(_ aten.Ctx, self tensor.Node) (count int64, err error) {
 	err = with(self, func(n *Node) error {
 		count = int64(len(n.edges))
@@ -97,7 +97,7 @@ func NodeEdges(_ aten.Ctx, self tensor.Node) (count int64, err error) {
 	return count, err
 }
 
-// NodeEdge is where the gradient of operand i goes.
+// NodeEdge returns the node and the output number that receive the gradient of operand i.
 func NodeEdge(_ aten.Ctx, self tensor.Node, i int64) (to tensor.Node, output int64, err error) {
 	err = with(self, func(n *Node) error {
 		if i < 0 || i >= int64(len(n.edges)) {
@@ -112,7 +112,7 @@ func NodeEdge(_ aten.Ctx, self tensor.Node, i int64) (to tensor.Node, output int
 	return to, output, err
 }
 
-// NodeCall is what a recorded call makes of the gradients of its results: those of its operands. What it saved stays.
+// NodeCall computes the gradients of a node's operands from those of its outputs. It does not free the saved tensors.
 func NodeCall(c aten.Ctx, self tensor.Node, grads []*tensor.Tensor) (made []*tensor.Tensor, err error) {
 	err = with(self, func(n *Node) error {
 		if len(grads) != len(n.outputs) {
@@ -154,7 +154,7 @@ func NodeCall(c aten.Ctx, self tensor.Node, grads []*tensor.Tensor) (made []*ten
 	return made, err
 }
 
-// fits is a gradient that a caller gives for result i of a node, in the result's sizes.
+// fits converts a gradient that the caller passes for output i of a node to the output's sizes.
 func (l *like) fits(c aten.Ctx, n *Node, i int, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	switch sizes := l.sizes(); {
 	case grad.DType() != l.dtype:
@@ -170,7 +170,7 @@ func (l *like) fits(c aten.Ctx, n *Node, i int, grad *tensor.Tensor) (*tensor.Te
 	}
 }
 
-// NodeVariable is the leaf of a node that accumulates.
+// NodeVariable returns the leaf of an AccumulateGrad node.
 func NodeVariable(_ aten.Ctx, self tensor.Node) (leaf *tensor.Tensor, err error) {
 	err = with(self, func(n *Node) error {
 		if n.leaf != nil {
@@ -181,7 +181,7 @@ func NodeVariable(_ aten.Ctx, self tensor.Node) (leaf *tensor.Tensor, err error)
 	return leaf, err
 }
 
-// NodeResult stands for a result of a recorded call where gradients are asked for.
+// NodeResult returns a tensor that represents an output of a node as an input of AutogradGrad.
 func NodeResult(_ aten.Ctx, self tensor.Node, output int64) (made *tensor.Tensor, err error) {
 	const op = "node_result"
 	err = with(self, func(n *Node) error {
@@ -209,7 +209,7 @@ func NodeResult(_ aten.Ctx, self tensor.Node, output int64) (made *tensor.Tensor
 	return made, err
 }
 
-// NodeSetContext attaches something of the program's to a node.
+// NodeSetContext attaches a user-defined context to a node.
 func NodeSetContext(_ aten.Ctx, self tensor.Node, data, deleter uintptr) error {
 	return with(self, func(n *Node) error {
 		a, made := n.attach(), newContext(data, deleter)
@@ -222,7 +222,7 @@ func NodeSetContext(_ aten.Ctx, self tensor.Node, data, deleter uintptr) error {
 	})
 }
 
-// NodeContext is what was attached.
+// NodeContext returns the attached context.
 func NodeContext(_ aten.Ctx, self tensor.Node) (data uintptr, err error) {
 	err = with(self, func(n *Node) error {
 		n.mu.Lock()
@@ -235,7 +235,7 @@ func NodeContext(_ aten.Ctx, self tensor.Node) (data uintptr, err error) {
 	return data, err
 }
 
-// GetVersion is how often operators have written to the storage of self.
+// GetVersion returns the version counter of self: the number of in-place writes to its storage.
 func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	if inferred(self) {
 		return 0, status.Runtimef("Inference tensors do not track version counter.")
@@ -243,13 +243,13 @@ func GetVersion(_ aten.Ctx, self *tensor.Tensor) (int64, error) {
 	return self.Version(), nil
 }
 
-// IncrementVersion counts a write.
+// IncrementVersion increments the version counter of self.
 func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
 	self.Wrote()
 	return nil
 }
 
-// Untracked is self without its history and without tangents; writes to it and its views are not counted for self.
+// Untracked returns self without autograd metadata and tangents (Tensor.data); writes to it do not increment the version of self.
 func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
 	for l := t.Dual(); l != nil; l = t.Dual() {
@@ -266,5 +266,5 @@ func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// NewHandle is self for another handle.
+// NewHandle returns an alias of self for another handle.
 func NewHandle(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) { return self.Alias(), nil }

@@ -9,22 +9,22 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// hook is a function of the program's that a run calls.
+// hook is a callback of a backward pass.
 type hook struct {
 	*context
 	function uintptr
 	number   int64
-	output   int // the result whose gradient it is given alone; -1 for those of all
+	output   int // the output whose gradient the hook receives; -1 for all outputs
 	list     *hooks
-	group    *group // that it is a member of
-	place    int    // among the members
-	on       any    // of a member: the *Node or *Variable whose gradient it is given
+	group    *group // the group of a hook on several tensors
+	place    int    // its index in the group
+	on       any    // for a member of a group: the *Node or *Variable whose gradient it receives
 }
 
-// hooks are called in their order. A run takes the list as it is; the list is replaced, not changed.
+// hooks is a list of hooks in the order of their calls. The slice is never modified, only replaced, so that a backward pass can iterate over it.
 type hooks struct{ list []*hook }
 
-// registered are all hooks by their numbers, and the lock over their lists.
+// registered has all hooks and groups by id. Its lock protects all lists of hooks.
 var registered = struct {
 	sync.Mutex
 	last   int64
@@ -32,7 +32,7 @@ var registered = struct {
 	groups map[int64]*group
 }{all: map[int64]*hook{}, groups: map[int64]*group{}}
 
-// add registers a hook and gives its number.
+// add registers a hook and returns its id.
 func (l *hooks) add(function, data, deleter uintptr, output int, on ...*tensor.Tensor) int64 {
 	return l.join(&hook{context: newContext(data, deleter, on...), function: function, output: output})
 }
@@ -47,7 +47,7 @@ func (l *hooks) join(h *hook) int64 {
 	return h.number
 }
 
-// RemoveHook removes a hook by its number.
+// RemoveHook removes a hook, or a group of hooks, by its id. Unknown ids have no effect.
 func RemoveHook(c aten.Ctx, number int64) error {
 	h, g := unregister(number)
 	if h != nil {
@@ -61,7 +61,7 @@ func RemoveHook(c aten.Ctx, number int64) error {
 	return nil
 }
 
-// unregister takes a hook off its list, or gives a group, whose hooks have numbers of their own.
+// unregister removes a hook from its list and returns it, or returns the group with the id, whose hooks have their own ids.
 func unregister(number int64) (*hook, *group) {
 	registered.Lock()
 	defer registered.Unlock()
@@ -84,7 +84,7 @@ func (l *hooks) clear() {
 	}
 }
 
-// now are the hooks of this moment, each with a reference for the caller.
+// now returns the current hooks, each with a new reference.
 func (l *hooks) now() []*hook {
 	registered.Lock()
 	defer registered.Unlock()
@@ -94,7 +94,7 @@ func (l *hooks) now() []*hook {
 	return l.list
 }
 
-// run calls the hooks that f takes, until one fails. Where nobody ever registered one there is no list, and nothing to lock.
+// run calls f for each hook until it returns an error. l is nil if no hook was ever registered; then no lock is taken.
 func (l *hooks) run(f func(h *hook) error) (err error) {
 	if l == nil {
 		return nil
@@ -108,7 +108,7 @@ func (l *hooks) run(f func(h *hook) error) (err error) {
 	return err
 }
 
-// whole is a leaf as its hook is given it: of a sparse tensor at its places.
+// whole returns the leaf as its hook receives it: a sparse tensor if the leaf is sparse.
 func (h *hook) whole(leaf *tensor.Tensor) (*tensor.Tensor, error) {
 	if places := h.placesAt(h.place); places != nil {
 		return entries(places, leaf)
@@ -116,7 +116,7 @@ func (h *hook) whole(leaf *tensor.Tensor) (*tensor.Tensor, error) {
 	return leaf.Alias(), nil
 }
 
-// shown is a gradient as the hook of a tensor is given it: of a sparse tensor at its places.
+// shown returns the gradient as the tensor's hook receives it: with the indices of the tensor if it is sparse.
 func (h *hook) shown(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t == nil {
 		return nil, nil
@@ -124,7 +124,7 @@ func (h *hook) shown(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return gradientOf(c, h.placesAt(h.place), t)
 }
 
-// callOn gives the hook of a tensor its gradient, and puts what it makes in the place of that.
+// callOn calls a tensor's hook with its gradient, and replaces the gradient by the hook's result.
 func (h *hook) callOn(c aten.Ctx, n *Node, grad **tensor.Tensor) error {
 	shown, err := h.shown(c, *grad)
 	if err != nil {
@@ -143,7 +143,7 @@ func (h *hook) callOn(c aten.Ctx, n *Node, grad **tensor.Tensor) error {
 	return err
 }
 
-// call gives a hook tensors, and puts what it makes in the place of some of them.
+// call calls a hook with tensors, and stores its non-nil results in replaced.
 func (h *hook) call(c aten.Ctx, n *Node, tensors, replaced []*tensor.Tensor) error {
 	made, err := program.Call(c, h.function, h.data, tensors, len(replaced))
 	for i, t := range made {
@@ -163,7 +163,7 @@ func (h *hook) call(c aten.Ctx, n *Node, tensors, replaced []*tensor.Tensor) err
 	return err
 }
 
-// alike refuses a gradient that is not like that in whose place it is to come.
+// alike returns an error if t, the result of a hook, differs from old in dtype, device or sizes.
 func (n *Node) alike(old, t *tensor.Tensor) error {
 	if old == nil {
 		return status.Runtimef("a hook on %s can't replace a None gradient with a non-None value", n.name)
@@ -179,13 +179,13 @@ func (n *Node) alike(old, t *tensor.Tensor) error {
 	return nil
 }
 
-// attached is what users attach to a node.
+// attached has the hooks and the context of a node.
 type attached struct {
 	before, after hooks
 	context       *context
 }
 
-// attach gives the node room for what is attached to it.
+// attach returns the node's attached, which it creates if necessary.
 func (n *Node) attach() *attached {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -197,7 +197,7 @@ func (n *Node) attach() *attached {
 	return a
 }
 
-// listeners are the hooks of a leaf: on its gradient as it comes, and once it has been added.
+// listeners has the hooks of a leaf: before its gradient is accumulated, and after.
 type listeners struct{ before, after hooks }
 
 func (v *Variable) listen() *listeners {
@@ -209,7 +209,7 @@ func (v *Variable) listen() *listeners {
 	return v.listeners
 }
 
-// RegisterHook has a hook called with the gradient of self.
+// RegisterHook registers a hook that is called with the gradient of self, and returns its id. A non-NULL result of the hook replaces the gradient.
 func RegisterHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	if err := hookable("register_hook", self, function); err != nil {
 		return 0, err
@@ -221,7 +221,7 @@ func RegisterHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter uintp
 	return variableOf(self).listen().before.add(function, data, deleter, 0, self), nil
 }
 
-// RegisterPostAccumulateGradHook has a hook called when the gradient of a leaf has been added to.
+// RegisterPostAccumulateGradHook registers a hook that is called after the gradient of the leaf self was accumulated, and returns its id.
 func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, data, deleter uintptr) (int64, error) {
 	if err := hookable("register_post_accumulate_grad_hook", self, function); err != nil {
 		return 0, err
@@ -243,7 +243,7 @@ func hookable(op string, self *tensor.Tensor, function uintptr) error {
 	return given(op, "hook", function)
 }
 
-// NodeRegisterHook has a hook called when a run has gone through a node.
+// NodeRegisterHook registers a hook that is called after a node was executed, with the gradients of its inputs and outputs.
 func NodeRegisterHook(_ aten.Ctx, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
 	if err = given("node_register_hook", "hook", function); err == nil {
 		err = with(self, func(n *Node) error {
@@ -254,7 +254,7 @@ func NodeRegisterHook(_ aten.Ctx, self tensor.Node, function, data, deleter uint
 	return number, err
 }
 
-// NodeRegisterPrehook has a hook called before a run goes through a node.
+// NodeRegisterPrehook registers a hook that is called before a node is executed, with the gradients of its outputs.
 func NodeRegisterPrehook(_ aten.Ctx, self tensor.Node, function, data, deleter uintptr) (number int64, err error) {
 	if err = given("node_register_prehook", "hook", function); err == nil {
 		err = with(self, func(n *Node) error {
@@ -265,7 +265,7 @@ func NodeRegisterPrehook(_ aten.Ctx, self tensor.Node, function, data, deleter u
 	return number, err
 }
 
-// arrive calls the hooks on the gradients of single results, those of tensors.
+// arrive calls the hooks on the gradients of single outputs (Tensor.register_hook).
 func (r *run) arrive(p *pending) error {
 	n := p.node
 	var list *hooks
@@ -287,14 +287,14 @@ func (r *run) arrive(p *pending) error {
 	})
 }
 
-// heard are the hooks of a leaf, nil for none.
+// heard returns the hooks of a leaf, or nil.
 func (v *Variable) heard() *listeners {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.listeners
 }
 
-// enter calls the hooks on the gradients of all results of a node.
+// enter calls the pre-hooks of a node with the gradients of its outputs.
 func (r *run) enter(p *pending) error {
 	a := p.node.attached.Load()
 	if a == nil {
@@ -308,7 +308,7 @@ func (r *run) enter(p *pending) error {
 	})
 }
 
-// leave calls the hooks of a node with the gradients of its operands, made, and of its results.
+// leave calls the hooks of a node with the gradients of its inputs, made, and of its outputs.
 func (r *run) leave(p *pending, made []*tensor.Tensor) error {
 	a := p.node.attached.Load()
 	if a == nil {
@@ -319,7 +319,7 @@ func (r *run) leave(p *pending, made []*tensor.Tensor) error {
 	})
 }
 
-// accumulated calls the hooks of a leaf whose gradient has been added to.
+// accumulated calls the post-accumulate-grad hooks of a leaf.
 func (r *run) accumulated(leaf *tensor.Tensor) error {
 	l := variableOf(leaf).heard()
 	if l == nil {

@@ -13,31 +13,31 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Edge leads to a result of a node; its zero value leads nowhere.
+// Edge refers to an output of a node. The zero value refers to none.
 type Edge struct {
 	Node   *Node
 	Output int
 }
 
-// Node is a recorded call. It is referred to by the tensors that it made and by the nodes of the calls that used them.
+// Node is a node of the autograd graph: one differentiable operation. Its outputs, and the nodes of operations that use them, hold references to it.
 type Node struct {
 	refs       atomic.Int32
 	mu         sync.Mutex // over users, spent, retainGrad and what is attached
 	name       string
-	number     uint64 // nodes are numbered as they are made, from 1: edges lead to smaller numbers
-	edges      []Edge // by operand
+	number     uint64 // nodes are numbered in the order of creation, from 1: edges refer to smaller numbers
+	edges      []Edge // one for each operand
 	outputs    []like
 	saved      []saved
 	formula    func(s *steps, i int) *tensor.Tensor // the gradient of operand i, nil for none
-	leaf       *tensor.Tensor                       // of a node that accumulates: what it adds the gradients to
-	users      int                                  // runs that are using what is saved
-	spent      bool                                 // what was saved is freed, or will be when no run uses it
-	retainGrad []*Variable                          // results whose gradients are kept
-	inner      *Node                                // of CopySlices: the call that wrote to a view
-	cut        cutting                              // of an elementwise operator
+	leaf       *tensor.Tensor                       // for an AccumulateGrad node: the leaf
+	users      int                                  // the number of backward passes that are using the saved tensors
+	spent      bool                                 // the saved tensors are freed, or will be when users is 0
+	retainGrad []*Variable                          // outputs for which RetainGrad was called
+	inner      *Node                                // for CopySlices: the node of the operator that wrote to a view
+	cut        cutting                              // for an elementwise operator
 
 	attached atomic.Pointer[attached]
-	known    atomic.Bool // others may have its address when it is gone
+	known    atomic.Bool // the address may still be used after the last reference is gone, so that the Node is not reused
 
 	firstEdges   [3]Edge
 	firstOutputs [1]like
@@ -46,7 +46,7 @@ type Node struct {
 
 var numbers atomic.Uint64
 
-// spare are nodes to use again: programs make and drop them by turns.
+// spare is a pool of nodes, since programs create and release them at a high rate.
 var spare = sync.Pool{New: func() any { return new(Node) }}
 
 func newNode(name string, operands int) *Node {
@@ -66,7 +66,7 @@ func (n *Node) Name() string { return n.name }
 
 func (n *Node) retain() { n.refs.Add(1) }
 
-// revive takes a reference to a node that may be on its way out.
+// revive adds a reference, unless the last one is already released; it returns whether it did.
 func (n *Node) revive() bool {
 	for {
 		refs := n.refs.Load()
@@ -79,8 +79,8 @@ func (n *Node) revive() bool {
 	}
 }
 
-// Release gives a reference up. What the node held goes with the last one, and so on to the beginning of the graph: by a list,
-// since chains may be longer than any stack.
+// Release releases a reference. The last one frees the node, and the nodes to which only it referred. Release is iterative,
+// because long chains of nodes would overflow the stack.
 func (n *Node) Release() {
 	for waiting := []*Node(nil); ; {
 		if n.refs.Add(-1) == 0 {
@@ -94,7 +94,7 @@ func (n *Node) Release() {
 	}
 }
 
-// dissolve releases what the node held, but for the nodes, which it adds to a list, and keeps the node for another call.
+// dissolve releases the contents of the node, appends the nodes that it referred to, and returns the Node to the pool.
 func (n *Node) dissolve(nodes []*Node) []*Node {
 	if n.leaf != nil {
 		v := variableOf(n.leaf)
@@ -131,7 +131,7 @@ func (n *Node) dissolve(nodes []*Node) []*Node {
 	return nodes
 }
 
-// begin announces a use of what the node saved, which end ends.
+// begin starts a use of the saved tensors, which end ends. It returns an error if they are freed.
 func (n *Node) begin() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -142,8 +142,8 @@ func (n *Node) begin() error {
 	return nil
 }
 
-// end ends a use. What was saved is freed with the last one, where spend says so. The lock is not held while runs call the
-// program, nor while what the program gave is dropped.
+// end ends a use. If spend is true, the last use frees the saved tensors. The lock is not held while callbacks and deleters
+// are called.
 func (n *Node) end(spend bool) {
 	n.mu.Lock()
 	n.users--
@@ -158,7 +158,7 @@ func (n *Node) end(spend bool) {
 	}
 }
 
-// spend releases what the node saved, but for plain numbers, and for the nodes, which it adds to a list.
+// spend releases the saved tensors except scalars, and appends the nodes to which they referred.
 func (n *Node) spend(nodes []*Node) []*Node {
 	for i := range n.saved {
 		if s := &n.saved[i]; !s.number {
@@ -172,14 +172,14 @@ func (n *Node) spend(nodes []*Node) []*Node {
 	return nodes
 }
 
-// kept are the results whose gradients are kept.
+// kept returns the outputs for which RetainGrad was called.
 func (n *Node) kept() []*Variable {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.retainGrad)
 }
 
-// forget and remember tell the node which of its results keep their gradients.
+// forget and remember remove and add an output for which RetainGrad was called.
 func (n *Node) forget(v *Variable) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -194,14 +194,14 @@ func (n *Node) remember(v *Variable) {
 	n.retainGrad = append(n.retainGrad, v)
 }
 
-// like is what the gradient of a tensor has in common with it.
+// like has the properties that a gradient must share with its tensor.
 type like struct {
 	dtype  dtype.DType
 	device device.Device
-	stream device.Stream // the device's current one, where it has streams
+	stream device.Stream // the current stream of the device, if it has streams
 	dims   int
 	few    [4]int64
-	many   []int64 // where there are more
+	many   []int64 // the sizes, if there are more than four
 }
 
 func likeOf(t *tensor.Tensor) like {
@@ -221,7 +221,7 @@ func (l *like) sizes() []int64 {
 	return l.few[:l.dims]
 }
 
-// results notes what the tensors that the node makes are like.
+// results records the properties of the node's outputs.
 func (n *Node) results(made ...*tensor.Tensor) {
 	n.outputs = n.firstOutputs[:0]
 	for _, t := range made {
@@ -233,7 +233,7 @@ func (n *Node) results(made ...*tensor.Tensor) {
 	}
 }
 
-// unspent refuses to use what has been freed.
+// unspent returns an error if the saved tensors are freed.
 func (n *Node) unspent() error {
 	if n.inner != nil {
 		return n.inner.unspent()
@@ -245,7 +245,7 @@ func (n *Node) unspent() error {
 	return nil
 }
 
-// call is the name of what was called: Add in AddBackward0.
+// call returns the name of the operator: Add for AddBackward0.
 func (n *Node) call() string {
 	name, _, _ := strings.Cut(n.name, "Backward")
 	return name
@@ -255,7 +255,7 @@ func which(n *Node, output int) string {
 	return ", which is output " + strconv.Itoa(output) + " of " + n.call()
 }
 
-// typeName is what the dtype was called when tensors had types: torch.FloatTensor.
+// typeName returns PyTorch's legacy name of the tensor type, such as torch.FloatTensor.
 func typeName(t *tensor.Tensor) string {
 	switch d := t.DType(); d {
 	case dtype.Float16:

@@ -13,20 +13,21 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// call is an operator's call while it is recorded.
+// call is the state of an operator call while its node is built.
 type call struct {
 	c            aten.Ctx // past this layer
-	node         *Node    // nil where nothing is recorded
+	node         *Node    // nil if the call adds no node to the graph
 	out          *tensor.Tensor
-	at           int          // which of the results out is
-	view         bool         // out gets another geometry, and its elements stay as they are
-	multiOutput  bool         // the results are views that an operator makes at once
-	was          *geometry    // of out, where it is viewed
-	creationMeta creationMeta // of the views of the first operand, where they have no history
-	err          error        // of what was to be saved
+	at           int          // the index of out among the results
+	view         bool         // only the geometry of out changes
+	multiOutput  bool         // the operator returns several views
+	was          *geometry    // the geometry of out before the call, if it has views
+	creationMeta creationMeta // for views of the first operand without autograd metadata
+	err          error        // the first error of saving a tensor
 }
 
-// begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
+// begin creates the node of a call, with an edge for each operand, unless no operand requires grad. It returns an error for calls that do not support
+// autograd, such as writes to a leaf that requires grad.
 func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	r := call{c: c.Past(tensor.Gradient), out: out}
 	if inPlace := out != nil && len(operands) > 0 && out == operands[0]; inPlace {
@@ -55,8 +56,8 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 	return r, r.record(name, operands)
 }
 
-// beginView is begin for an operator that gives out another geometry. What has a history hears of that in every mode, since its
-// elements, and with them its gradient's, lie elsewhere then.
+// beginView is begin for an operator that changes the geometry of out. Tensors with autograd metadata get a node in every grad mode, because the
+// layout of their gradient changes too.
 func beginView(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
 	if c.Recording() || out == nil || !variableOf(out).notesGeometry() {
 		return begin(c, op, name, out, operands...)
@@ -68,7 +69,7 @@ func beginView(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*ten
 	return r, r.record(name, operands)
 }
 
-// record makes the call's node, with an edge for each of the operands.
+// record creates the node of the call, with an edge for each operand.
 func (r *call) record(name string, operands []*tensor.Tensor) error {
 	if transformed(operands) {
 		return status.NotImplementedf("%s inside vmap is not recorded for tensors that stand for one of many examples", name)
@@ -96,7 +97,7 @@ func writes(op, which string) error {
 	return status.Runtimef("%s(): functions with out=... arguments don't support automatic differentiation, but %s requires grad; use the function without out", op, which)
 }
 
-// plain refuses outputs of which one is given, where it or an operand has a gradient.
+// plain returns an error if a given `out` tensor, or an operand of a call with one, requires grad.
 func plain(c aten.Ctx, op string, outs []*tensor.Tensor, operands ...*tensor.Tensor) error {
 	switch given := slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }); {
 	case given && recording(c, outs...):
@@ -107,10 +108,10 @@ func plain(c aten.Ctx, op string, outs []*tensor.Tensor, operands ...*tensor.Ten
 	return nil
 }
 
-// nameInPlace is what an operator is called where it writes to its first argument.
+// nameInPlace returns the name of the in-place variant of an operator.
 func nameInPlace(op string) string { return strings.TrimSuffix(op, "_") + "_" }
 
-// checkOut refuses to write to what a graph, or a leaf, needs as it is. name is what writes.
+// checkOut returns an error if operator name may not write to self in place: a leaf that requires grad, a view of one, or one of several views.
 func checkOut(name string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	switch {
@@ -131,11 +132,11 @@ func checkOut(name string, self *tensor.Tensor) error {
 	return nil
 }
 
-// wants tells whether the gradient of operand i is wanted.
+// wants returns whether operand i requires grad.
 func (r *call) wants(i int) bool { return r.node != nil && r.node.edges[i].Node != nil }
 
-// save keeps an operand, under the name of its argument, for the derivatives and gives the place where they find it, where any of the
-// operands whose derivatives need it are wanted. What the call writes over is kept as a copy.
+// save saves an operand, under the name of its parameter, for the derivatives and returns its index among the saved tensors. If needed is false, no
+// derivative will use it, and save returns -1. An operand that the call overwrites is copied.
 func (r *call) save(name string, t *tensor.Tensor, needed bool) int {
 	if r.node == nil || r.err != nil {
 		return -1
@@ -165,7 +166,7 @@ func (r *call) save(name string, t *tensor.Tensor, needed bool) int {
 	return at
 }
 
-// holding is t with the history that the edge leads to, as hooks are shown what is about to be written over: t has the elements.
+// holding returns an alias of t with the edge as its grad_fn. It is what saved-tensor hooks receive for an operand that is about to be overwritten.
 func (e Edge) holding(t *tensor.Tensor) *tensor.Tensor {
 	made := t.Alias()
 	if e.Node != nil {
@@ -178,7 +179,7 @@ func (e Edge) holding(t *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// saveScalar is save for an operand that PyTorch's operator takes as a plain number where it is one.
+// saveScalar is save for an operand that is a scalar parameter in PyTorch's operator.
 func (r *call) saveScalar(name string, t *tensor.Tensor, needed bool) int {
 	at := r.save(name, t, needed)
 	if at >= 0 && t.IsWrappedNumber() {
@@ -187,10 +188,10 @@ func (r *call) saveScalar(name string, t *tensor.Tensor, needed bool) int {
 	return at
 }
 
-// listed ends the name of what is one of several.
+// listed is the suffix of the names of saved tensors that are items of a list.
 const listed = "[]"
 
-// saveAll is save for a list.
+// saveAll is save for a list of operands.
 func (r *call) saveAll(name string, list []*tensor.Tensor, needed bool) []int {
 	if !needed {
 		return nil
@@ -202,13 +203,13 @@ func (r *call) saveAll(name string, list []*tensor.Tensor, needed bool) []int {
 	return at
 }
 
-// indexed is an index whose tensors a node saved.
+// indexed is an index whose tensors are saved by a node.
 type indexed struct {
 	items []ops.IndexItem
 	at    []int
 }
 
-// saveIndex is save for an index.
+// saveIndex is save for the tensors of an index.
 func (r *call) saveIndex(name string, items []ops.IndexItem, needed bool) (x indexed) {
 	if !needed {
 		return x
@@ -221,7 +222,7 @@ func (r *call) saveIndex(name string, items []ops.IndexItem, needed bool) (x ind
 	return x
 }
 
-// saveResult is save for result number output. Hooks are shown it without its history: what they keep would keep the node.
+// saveResult is save for result number output. Hooks receive it without autograd metadata, so that a tensor that they keep does not keep the node.
 func (r *call) saveResult(name string, t *tensor.Tensor, output int, needed bool) int {
 	if r.err != nil {
 		return -1
@@ -236,7 +237,7 @@ func (r *call) saveResult(name string, t *tensor.Tensor, output int, needed bool
 	return at
 }
 
-// undo is the error of a call whose results could not be saved, if it is one: then it releases those.
+// undo returns the error of saving a tensor, if there was one, after releasing the results.
 func (r *call) undo(results ...*tensor.Tensor) error {
 	if r.err == nil {
 		return nil
@@ -255,7 +256,7 @@ func (r *call) undo(results ...*tensor.Tensor) error {
 	return err
 }
 
-// drop gives the node up: the call has failed, or made nothing that has a gradient.
+// drop releases the node after a failed call, or if no result is differentiable.
 func (r *call) drop() {
 	if r.node != nil {
 		r.node.Release()
@@ -263,14 +264,14 @@ func (r *call) drop() {
 	}
 }
 
-// abandon drops the node of a call that did not come to its end.
+// abandon drops the node of a call that did not finish.
 func (r *call) abandon() {
 	if r.node != nil && r.node.outputs == nil {
 		r.drop()
 	}
 }
 
-// finish gives the results of a call their history, and tells whether there is one: then the node wants its formula.
+// finish sets the grad_fn of the results, and returns whether any result has one; the caller then sets the node's formula.
 func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 	if err != nil || r.node == nil {
 		r.drop()
@@ -305,7 +306,8 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 	return any
 }
 
-// publish gives what was written in place its history, once its node is complete: from then on other threads may come upon it.
+// publish sets the grad_fn of the tensor that was written in place. It is called after the node is complete, because other threads can reach the node
+// from then on.
 func (r *call) publish() {
 	if r.out == nil {
 		return
@@ -328,8 +330,7 @@ func (r *call) publish() {
 	}
 }
 
-// mayView is finish for a call whose result is a view of self, or self itself under another handle, where that is possible.
-// A view of it is self in another shape.
+// mayView is finish for a call such as reshape, whose result is self, a view of self in another shape, or a copy.
 func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 	switch {
 	case err != nil || r.out != nil:
@@ -347,8 +348,8 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 	return r.finish(err, result)
 }
 
-// before is a copy of what a call in place is to write to. That of a view is a part of the base's: hooks of the view are not asked, as they are not where one
-// node writes to it.
+// before returns a copy of self, which an in-place call is about to overwrite. For a view it copies the part of the base, so that the view's hooks are not
+// called, as for an in-place operator with a single node.
 func before(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
 	if v == nil || v.view == nil || v.view.inPlaceView || !recording(c, self) {
@@ -363,7 +364,7 @@ func before(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return c.Clone(part, shape.Preserve)
 }
 
-// into records a composition that writes to out: as a copy of its result. Where it writes to self, its steps have a copy of that.
+// into calls run, a decomposition of operator op into other operators, and copies its result to out. If out is self, run gets a copy of self.
 func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	inPlace := out != nil && out == self
 	if inPlace {
@@ -409,7 +410,7 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 	return out, nil
 }
 
-// named names the calls that made the results of a composition, those recorded since a number was given out, as the whole.
+// named renames the nodes of results that were created after node number since to name, the name of the composite operator.
 func named(since uint64, name string, results ...*tensor.Tensor) {
 	for _, t := range results {
 		if v := variableOf(t); name != "" && v != nil && v.node != nil && v.node.number > since {
@@ -418,7 +419,7 @@ func named(since uint64, name string, results ...*tensor.Tensor) {
 	}
 }
 
-// compose records the operators that op is composed of.
+// compose computes op by a formula of differentiable operators.
 func compose(c aten.Ctx, op string, out, self *tensor.Tensor, formula func(s *steps, self *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
 	return into(c, op, out, self, func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := &steps{c: c}
@@ -431,8 +432,8 @@ func compose(c aten.Ctx, op string, out, self *tensor.Tensor, formula func(s *st
 	})
 }
 
-// refused is the error of an operator where it refuses what it is given, for its composition, whose parts may take it: it is tried
-// on tensors without elements in the places of the given ones, of which the first is the output, or nil.
+// refused returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a decomposition whose
+// operators may accept more. It calls plain with meta tensors in place of the given ones; the first of these is the output, or nil.
 func refused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) error {
 	m := &metas{given: given}
 	defer m.Close()
@@ -457,7 +458,7 @@ func refused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tens
 	return err
 }
 
-// metas are meta tensors in the places of others.
+// metas maps tensors to meta tensors.
 type metas struct {
 	owner.Scope
 	given, made []*tensor.Tensor
@@ -465,7 +466,7 @@ type metas struct {
 
 func (m *metas) of(t *tensor.Tensor) *tensor.Tensor { return m.made[slices.Index(m.given, t)] }
 
-// refuse is the error of an operator that has no derivatives, where they would be needed.
+// refuse returns an error if a tensor requires grad, for an operator without derivatives.
 func refuse(c aten.Ctx, op string, tensors ...*tensor.Tensor) error {
 	if !recording(c, tensors...) {
 		return nil

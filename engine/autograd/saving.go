@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// saved is a tensor that a derivative needs.
+// saved is a saved tensor of a node.
 type saved struct {
 	name    string         // of the argument or result
 	absent  bool           // no derivative that is wanted needs it
@@ -23,7 +23,7 @@ type saved struct {
 	parcel  *parcel
 }
 
-// parcel is what hooks have made of a saved tensor.
+// parcel is the result of a pack hook.
 type parcel struct {
 	by     *savers
 	packed uintptr
@@ -37,14 +37,14 @@ type savers struct {
 	below              uint32 // those that the thread had before
 }
 
-// saving are the hooks that threads have pushed, by their numbers.
+// saving has the saved-tensor hooks that threads have pushed, by id.
 var saving = struct {
 	sync.Mutex
 	last uint32
 	all  map[uint32]*savers
 }{all: map[uint32]*savers{}}
 
-// PushSavedTensorsHooks has the thread save tensors through hooks.
+// PushSavedTensorsHooks makes the calling thread save tensors through hooks, until PopSavedTensorsHooks.
 func PushSavedTensorsHooks(c aten.Ctx, pack, unpack, drop, data, deleter uintptr) error {
 	const op = "push_saved_tensors_hooks"
 	if err := given(op, "pack", pack); err != nil {
@@ -65,7 +65,7 @@ func PushSavedTensorsHooks(c aten.Ctx, pack, unpack, drop, data, deleter uintptr
 	return nil
 }
 
-// PopSavedTensorsHooks ends what the last push began.
+// PopSavedTensorsHooks removes the hooks that the calling thread pushed last.
 func PopSavedTensorsHooks(c aten.Ctx) error {
 	const op = "pop_saved_tensors_hooks"
 	s := popped(c.Saving())
@@ -101,7 +101,7 @@ func saversOf(c aten.Ctx) *savers {
 	return s
 }
 
-// packed saves a tensor by hooks, which are shown it with its history. The parcel takes the reference to them over.
+// packed calls the pack hook with a tensor and its autograd metadata. The parcel takes the reference to the hooks.
 func (s *savers) packed(c aten.Ctx, t *tensor.Tensor) (*parcel, error) {
 	version := valuesOf(t).Version()
 	made, err := program.Pack(c.Recorded(false), s.pack, s.data, t)
@@ -125,7 +125,7 @@ func (p *parcel) drop() {
 	p.by.release()
 }
 
-// open makes the tensor of a parcel again, without a history.
+// open calls the unpack hook, and returns its tensor without autograd metadata.
 func (p *parcel) open(c aten.Ctx, n *Node) (*tensor.Tensor, error) {
 	t, err := program.Unpack(c, p.by.unpack, p.by.data, p.packed)
 	if err != nil {
@@ -142,8 +142,8 @@ func (p *parcel) open(c aten.Ctx, n *Node) (*tensor.Tensor, error) {
 	return t.Plain(), nil
 }
 
-// save keeps a tensor for the derivatives and gives the place where they find it. It takes over what s refers to. shown is what
-// hooks are given.
+// save adds a saved tensor to the node and returns its index. It takes the references of s. shown is the tensor that the pack hook
+// receives.
 func (n *Node) save(c aten.Ctx, s saved, shown *tensor.Tensor) (at int, err error) {
 	if n.saved == nil {
 		n.saved = n.firstSaved[:0]
@@ -164,7 +164,7 @@ func (n *Node) save(c aten.Ctx, s saved, shown *tensor.Tensor) (at int, err erro
 	return len(n.saved) - 1, err
 }
 
-// drop releases what was saved, but for the node, which it adds to a list.
+// drop releases a saved tensor, and appends the node to which it refers.
 func (s *saved) drop(nodes []*Node) []*Node {
 	s.t.Release()
 	if s.parcel != nil {
@@ -177,7 +177,7 @@ func (s *saved) drop(nodes []*Node) []*Node {
 	return nodes
 }
 
-// miss notes the name of what no derivative that is wanted needs.
+// miss adds the name of a tensor that is not saved, because no required derivative uses it.
 func (n *Node) miss(name string) {
 	if n.saved == nil {
 		n.saved = n.firstSaved[:0]
@@ -185,7 +185,7 @@ func (n *Node) miss(name string) {
 	n.saved = append(n.saved, saved{name: name, absent: true})
 }
 
-// unchanged refuses a saved tensor that was written to since.
+// unchanged returns an error if a saved tensor was modified in place, or detached in place, after it was saved.
 func (n *Node) unchanged(s *saved) error {
 	if now := valuesOf(s.t).Version(); now != s.version {
 		return n.stale(s, now)
@@ -197,7 +197,7 @@ func (n *Node) unchanged(s *saved) error {
 	return nil
 }
 
-// stale is the error for a saved tensor that is not as it was.
+// stale returns the error for a saved tensor that was modified in place.
 func (n *Node) stale(s *saved, now int64) error {
 	origin := ""
 	switch {

@@ -9,29 +9,29 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Variable is the history of a tensor, which the tensor shares with its aliases.
+// Variable is the autograd metadata of a tensor (requires_grad, grad_fn, grad, hooks). All handles of a tensor share it.
 type Variable struct {
 	refs         atomic.Int32
-	mu           sync.Mutex     // over grad and accumulator, which runs of several threads use, and node, which one in place changes meanwhile
-	requires     bool           // a leaf whose gradient is wanted
-	hidden       bool           // of such a leaf: programs do not see it in a graph
-	retainsGrad  bool           // not a leaf, and its gradient is kept all the same
-	node         *Node          // what made the tensor; nil for leaves
-	output       int            // which of the node's results the tensor is
-	grad         *tensor.Tensor // nil as long as there is none
-	set          int            // how often grad was set
-	adding       sync.Mutex     // of what adds to grad in place
-	accumulator  *Node          // of a leaf, not counted: it holds the leaf
-	view         *viewed        // of a view
-	watched      atomic.Bool    // views of the tensor were made
-	changes      int            // how often an operator in place has given the tensor another node
-	elsewhere    bool           // of a leaf: an operator has given the tensor another storage since it was first used
-	functionView functionView   // of a result of a custom function that is a view of another tensor, or of a view of such a result
-	listeners    *listeners     // of a leaf
-	inferred     bool           // of a tensor that was made in inference mode
-	creationMeta creationMeta   // of a view that was made while calls were not recorded
-	since        int64          // of a functionView, and of a view with a creationMeta: the version of the storage when it was made
-	cut          atomic.Uint64  // the number of the node that detach_() has cut the tensor off
+	mu           sync.Mutex     // protects grad and accumulator, which backward passes of several threads use, and node, which in-place operators replace
+	requires     bool           // a leaf that requires grad
+	hidden       bool           // for such a leaf: not visible to programs as a node of a graph
+	retainsGrad  bool           // a non-leaf tensor whose gradient is stored
+	node         *Node          // the grad_fn; nil for leaves
+	output       int            // the index of the tensor among the node's outputs
+	grad         *tensor.Tensor // the gradient, or nil
+	set          int            // the number of times that grad was set
+	adding       sync.Mutex     // held while a gradient is added to grad in place
+	accumulator  *Node          // for a leaf: its AccumulateGrad node, a weak reference, because the node holds the leaf
+	view         *viewed        // for a view
+	watched      atomic.Bool    // whether views of the tensor exist
+	changes      int            // the number of times that an in-place operator replaced node
+	elsewhere    bool           // for a leaf: an operator replaced its storage after its first use
+	functionView functionView   // for a result of a custom function that is a view of another tensor, and for views of such a result
+	listeners    *listeners     // for a leaf: its hooks
+	inferred     bool           // whether the tensor was created in inference mode
+	creationMeta creationMeta   // for a view that was created without grad mode
+	since        int64          // for a functionView, or a view with a creationMeta: the version of the storage when it was created
+	cut          atomic.Uint64  // the number of the node that detach_() removed
 }
 
 // Retain is part of tensor.History.
@@ -61,7 +61,7 @@ func (v *Variable) Release() {
 	}
 }
 
-// abandon takes the node off: what saved the tensor still asks for it.
+// abandon clears and returns the grad_fn, under the lock: nodes that saved the tensor may still read it.
 func (v *Variable) abandon() (n *Node) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -79,7 +79,7 @@ func (v *Variable) Describe() (call string, needed bool) {
 	return n.name, true
 }
 
-// variableOf is the history of a tensor, nil for a plain one.
+// variableOf returns the autograd metadata of a tensor, nil for a tensor without.
 func variableOf(t *tensor.Tensor) *Variable {
 	if t == nil {
 		return nil
@@ -88,7 +88,7 @@ func variableOf(t *tensor.Tensor) *Variable {
 	return v
 }
 
-// track gives a tensor without one a history.
+// track returns the autograd metadata of a tensor, which it creates if necessary.
 func track(t *tensor.Tensor) *Variable {
 	v := variableOf(t)
 	if v == nil {
@@ -100,7 +100,7 @@ func track(t *tensor.Tensor) *Variable {
 	return v
 }
 
-// wanted tells whether a tensor's gradient is wanted, by a leaf or by what it was made of.
+// wanted returns whether a tensor requires grad.
 func wanted(t *tensor.Tensor) bool {
 	v := variableOf(t)
 	return v != nil && v.wanted()
@@ -110,12 +110,12 @@ func (v *Variable) wanted() bool {
 	return v.requires || v.node != nil || v.view != nil && v.view.root.wanted()
 }
 
-// differentiable tells whether tensors of t's dtype have gradients.
+// differentiable returns whether the dtype of t is floating-point or complex.
 func differentiable(t *tensor.Tensor) bool {
 	return t.DType().IsFloatingPoint() || t.DType().IsComplex()
 }
 
-// recording tells whether a call on the tensors is to be recorded.
+// recording returns whether a call on the tensors adds a node to the graph: grad mode is on, one requires grad, and not all are inference tensors.
 func recording(c aten.Ctx, tensors ...*tensor.Tensor) bool {
 	if !c.Recording() {
 		return false
@@ -128,22 +128,22 @@ func recording(c aten.Ctx, tensors ...*tensor.Tensor) bool {
 	return false
 }
 
-// normal tells whether a tensor was not made in inference mode: calls on tensors of which all were are not recorded.
+// normal returns whether t is neither nil, nor a wrapped number, nor an inference tensor.
 func normal(t *tensor.Tensor) bool { return t != nil && !t.IsWrappedNumber() && !inferred(t) }
 
-// edgeTo is where the gradient of t goes: to what made it, or to what adds it up; nowhere when it is not wanted. The
-// reference to the node is the caller's.
+// edgeTo returns the edge for the gradient of t: to its grad_fn, or to the AccumulateGrad node of a leaf; the zero Edge if t does not require grad. The
+// caller owns the reference to the node.
 func edgeTo(t *tensor.Tensor) Edge {
 	t = valuesOf(t)
 	v := variableOf(t)
 	if v == nil {
 		return Edge{}
 	}
-	_ = v.regenerateGradFn(t) // who uses the tensor in a call hears of it from begin
+	_ = v.regenerateGradFn(t) // begin returns this error
 	return v.edge(t)
 }
 
-// checkedEdge is edgeTo for who is to hear that t is one of several views whose base has changed.
+// checkedEdge is edgeTo that returns an error if t is one of several views whose base has changed.
 func checkedEdge(t *tensor.Tensor) (Edge, error) {
 	t = valuesOf(t)
 	v := variableOf(t)
@@ -156,7 +156,7 @@ func checkedEdge(t *tensor.Tensor) (Edge, error) {
 	return v.edge(t), nil
 }
 
-// edge is edgeTo for the tensor t with history v, whose node is that of what it views now.
+// edge is edgeTo for the tensor t with metadata v, after regenerateGradFn.
 func (v *Variable) edge(t *tensor.Tensor) Edge {
 	if n, output := v.made(); n != nil {
 		return Edge{n, output}
@@ -167,7 +167,7 @@ func (v *Variable) edge(t *tensor.Tensor) Edge {
 	return Edge{}
 }
 
-// made is the node that made the tensor, with a reference, and which of its results the tensor is; nil for leaves.
+// made returns the grad_fn, with a new reference, and the index of the tensor among its outputs; nil for leaves.
 func (v *Variable) made() (*Node, int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -177,7 +177,7 @@ func (v *Variable) made() (*Node, int) {
 	return v.node, v.output
 }
 
-// accumulates is the node that adds gradients to the leaf t's.
+// accumulates returns the AccumulateGrad node of the leaf t, with a new reference.
 func (v *Variable) accumulates(t *tensor.Tensor) *Node {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -186,14 +186,14 @@ func (v *Variable) accumulates(t *tensor.Tensor) *Node {
 	}
 	n := newNode("AccumulateGrad", 0)
 	n.leaf = t.Alias()
-	n.number = numbers.Add(1) // before that of the first call that uses the leaf: its turn comes as soon as all of them had theirs
+	n.number = numbers.Add(1) // smaller than the numbers of all nodes that use the leaf, so that it is visited after them
 	n.results(t)
 	v.accumulator = n
 	return n
 }
 
-// Moved is part of tensor.History. What adds up the gradient of a leaf, which recorded calls lead to, has the new data as well. Where that
-// has another dtype, shape or device, it refuses what comes from them, and new calls lead to another one.
+// Moved is part of tensor.History. The AccumulateGrad node of a leaf, which existing graphs refer to, gets the new data too. If the new data have
+// another dtype, shape or device, gradients of existing graphs return an error there, and new graphs use a new AccumulateGrad node.
 func (v *Variable) Moved(t *tensor.Tensor, written bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -208,7 +208,7 @@ func (v *Variable) Moved(t *tensor.Tensor, written bool) {
 	n.leaf.Follow(t)
 }
 
-// become makes the tensor result output of node n, whose reference it takes over.
+// become sets the grad_fn to n, whose reference it takes, with the tensor as output number output.
 func (v *Variable) become(n *Node, output int) {
 	v.mu.Lock()
 	old := v.swap(n, output)
@@ -217,7 +217,7 @@ func (v *Variable) become(n *Node, output int) {
 	v.leave(old)
 }
 
-// swap is become under the lock. It returns the node that made the tensor before.
+// swap is become with the lock held. It returns the previous grad_fn.
 func (v *Variable) swap(n *Node, output int) (old *Node) {
 	old = v.node
 	v.node, v.output, v.requires = n, output, false
@@ -232,7 +232,7 @@ func (v *Variable) swap(n *Node, output int) (old *Node) {
 	return old
 }
 
-// leave gives up the node that made the tensor before.
+// leave releases the previous grad_fn.
 func (v *Variable) leave(old *Node) {
 	if old == nil {
 		return
