@@ -81,7 +81,7 @@ func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tenso
 	return s.GiveAll(made)
 }
 
-// covered refuses inputs that are the same for examples of which outputs are not: the run would add the examples' gradients up.
+// covered returns an error for inputs that are not batched by a vmap level that batches outputs: the backward pass would sum their gradients over the batch.
 func covered(outputs, inputs []*tensor.Tensor) error {
 	for _, t := range outputs {
 		for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
@@ -95,7 +95,7 @@ func covered(outputs, inputs []*tensor.Tensor) error {
 	return nil
 }
 
-// dual is the innermost level of forward differentiation in which some tensors have tangents, nil for none.
+// dual returns the innermost level of forward-mode differentiation in which a tensor has a tangent, or nil.
 func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 	for _, list := range lists {
 		for _, t := range list {

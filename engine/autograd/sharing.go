@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// sharing are the tensors that the program holds over the storage of t, and those that its tensors of transforms stand for.
+// sharing returns the tensors with handles that use the storage of t, also those inside wrappers of transforms.
 func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	for _, held := range tensor.Holding(t.Storage()) {
 		for part := range held.Each(nil) {
@@ -20,9 +20,9 @@ func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	return found
 }
 
-// join makes a tensor that a call has written to, and that gets a history by that, one of the views of a base, with all others over its memory, but for those that a
-// detach() set apart: plain tensors do not know of each other. The base is one that has all elements of the storage, in their order, or
-// else a tensor of its own. A leaf whose gradient is wanted is a view as well, and no leaf any more.
+// join is called when an in-place operator makes self require grad. It makes self and all other tensors over its storage views of a common base, because
+// tensors without autograd metadata do not record which tensors share their memory. Tensors that detach() separated are excluded. The base is a tensor with
+// all elements of the storage in order, or a new one. A leaf that requires grad becomes a view too, and is no longer a leaf.
 func join(self *tensor.Tensor) {
 	if self.Storage().Refs() == 1 {
 		return
@@ -51,8 +51,8 @@ func join(self *tensor.Tensor) {
 	}
 }
 
-// lead makes the views that programs hold of a plain tensor those of the leaf that it becomes. What detach() gave is not looked through: it
-// seldom has views when it becomes a leaf.
+// lead is called when self becomes a leaf that requires grad. It makes existing views of self differentiable views of the leaf. Tensors that detach()
+// returned are skipped: they rarely have views when they become leaves.
 func lead(self *tensor.Tensor) {
 	if self.Viewing() || self.Detached() != 0 || self.Storage().Refs() == 1 {
 		return
@@ -69,10 +69,10 @@ func lead(self *tensor.Tensor) {
 	}
 }
 
-// leaf tells whether a tensor is wanted for itself, and views no other.
+// leaf returns whether the tensor is a leaf that requires grad and is not a view.
 func (v *Variable) leaf() bool { return v.requires && v.node == nil && v.view == nil }
 
-// views makes a tensor without a node a view of another base than before, or of none.
+// views replaces the base of a tensor without a grad_fn; nil makes it no view.
 func (v *Variable) views(w *viewed) {
 	if v.view != nil {
 		v.view.base.Release()
@@ -80,7 +80,7 @@ func (v *Variable) views(w *viewed) {
 	v.view = w
 }
 
-// baseOf is an alias of the tensor that the others view.
+// baseOf returns an alias of the tensor in together that has all elements of the storage, or a new tensor over the storage.
 func baseOf(together []*tensor.Tensor) *tensor.Tensor {
 	one := together[0]
 	all := one.Storage().Nbytes() / one.DType().Size()
@@ -101,8 +101,8 @@ func baseOf(together []*tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// strided makes the view t of base again by the place of its elements, by way of the parts of complex numbers where t has those of base,
-// or the other way round: base begins where its storage does then. What either has conjugated or negated when it is read is so in the view.
+// strided returns the replay of the view t of base by as_strided, with view_as_real or view_as_complex if only one of them is complex; base
+// has offset 0 then. The conjugate and negative bits of t and base are kept.
 func strided(t, base *tensor.Tensor) replay {
 	from, to := base.Lazy(), t.Lazy()
 	if from == to && base.DType() == t.DType() {
@@ -127,7 +127,7 @@ func strided(t, base *tensor.Tensor) replay {
 	}
 }
 
-// inMemory is strided for what the memory of both has.
+// inMemory is strided without conjugate and negative bits.
 func inMemory(t, base *tensor.Tensor) replay {
 	sizes, strides, offset := slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()-base.Offset()
 	at := func(c aten.Ctx, base *tensor.Tensor) (*tensor.Tensor, error) {

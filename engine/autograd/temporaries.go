@@ -6,11 +6,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// What a part of a formula makes is used once. The generated code hands it over to the step that uses it, which releases it when
-// it is done, or writes its own result over it: a formula takes no more memory than its largest step. In a run that is recorded
-// the graph holds what it needs, and nothing is written over.
+// Each temporary of a derivative formula is used once. The generated code passes its ownership to the operation that uses it, which
+// releases it or overwrites it with its result: the peak memory of a formula is that of its largest operation. With create_graph the
+// graph keeps the temporaries, and none is overwritten.
 
-// handed says which of two operands are handed over.
+// handed is a set of operands, of two, whose ownership is passed.
 type handed int
 
 const (
@@ -19,13 +19,13 @@ const (
 	right   handed = 2
 )
 
-// consume hands an operand over to a step.
+// consume passes the ownership of an operand to the next operation.
 func (s *steps) consume(t *tensor.Tensor) *tensor.Tensor {
 	s.last = append(s.last, t)
 	return t
 }
 
-// release is the result of a step that n operands were handed over to.
+// release releases the last n operands passed to consume, except made, the result of the operation, which it returns.
 func (s *steps) release(n int, made *tensor.Tensor) *tensor.Tensor {
 	end := len(s.last) - n
 	for _, t := range s.last[end:] {
@@ -35,14 +35,14 @@ func (s *steps) release(n int, made *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// drop releases an operand that was handed over, unless it is what the step gave.
+// drop releases an owned operand t, unless it is the result made.
 func (s *steps) drop(made, t *tensor.Tensor, over bool) {
 	if over && t != made {
 		s.Drop(t)
 	}
 }
 
-// place is the operand whose memory takes the result of arithmetic, nil for memory of its own.
+// place returns the operand that a binary operator can overwrite with its result, or nil.
 func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
 		return s.free(t) && !isTransformed(other) && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
@@ -57,11 +57,11 @@ func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	return nil
 }
 
-// free tells whether a step that an operand is handed over to may write over it.
+// free returns whether an operation may overwrite an owned operand.
 func (s *steps) free(t *tensor.Tensor) bool { return !s.record && own(t) && s.Holds(t) }
 
-// reusable is t where a step that uses it up may write a result of its kind over it, nil otherwise. What the step reads beside it is
-// spread over it.
+// reusable returns t if an elementwise operation that owns t may overwrite it, otherwise nil. The other operands, beside, are broadcast
+// to t.
 func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Tensor {
 	if !s.free(t) {
 		return nil
@@ -74,7 +74,7 @@ func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Ten
 	return t
 }
 
-// written runs a step that writes to out; where that is nil, its result is a temporary.
+// written executes an operation that writes to out; if out is nil, the result becomes a temporary of s.
 func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	made, err := step(out)
 	s.Check(err)
@@ -84,17 +84,17 @@ func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tens
 	return made
 }
 
-// rewritten runs a step that uses t up, and writes over it where it may.
+// rewritten executes an operation that owns t, and overwrites t if possible.
 func (s *steps) rewritten(t *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	return s.used(t, s.written(s.reusable(t), step))
 }
 
-// onto is rewritten for a step that is told what it uses up.
+// onto is rewritten for an operation that takes t as an argument.
 func (s *steps) onto(t *tensor.Tensor, step func(t, out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return step(t, out) })
 }
 
-// Steps that use their first operand up, a temporary.
+// Operations that own their first operand, a temporary.
 
 func (s *steps) negOver(t *tensor.Tensor) *tensor.Tensor {
 	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Neg(out, t) })
@@ -116,7 +116,7 @@ func (s *steps) cumprodOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumprod(out, t, dim, dtype.None) })
 }
 
-// clearedOver is cleared.
+// clearedOver is cleared for an owned operand.
 func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
 	out := s.reusable(t, condition)
 	if out == nil {
@@ -125,7 +125,7 @@ func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
 	return s.written(out, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.MaskedFill(out, t, condition, s.int(0)) })
 }
 
-// used drops an operand, unless it is what the step gave.
+// used releases an owned operand, unless it is the result, which it returns.
 func (s *steps) used(t, made *tensor.Tensor) *tensor.Tensor {
 	s.drop(made, t, true)
 	return made

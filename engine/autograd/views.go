@@ -12,15 +12,16 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// replay makes the views that an operator made of a tensor again.
+// replay applies a view operator to another base, and returns the views that it returns.
 type replay func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error)
 
-// shifted is the place in the storage of base that is as far from its beginning as the one at offset is from that of what lay at from.
+// shifted translates a storage offset of as_strided to another base: it returns base.Offset() + offset - from, where from was the offset of the
+// original base.
 func shifted(offset ops.Int, from int64, base *tensor.Tensor) ops.Int {
 	return ops.Int(base.Offset() + offset.Or(from) - from)
 }
 
-// single is the list of one view.
+// single returns a list of one view.
 func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
 	return []*tensor.Tensor{t}, nil
 }
 
-// only is view number i of those that are made again.
+// only returns view number i of the replayed views, and releases the others.
 func (again replay) only(c aten.Ctx, base *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	list, err := again(c, base)
 	if err != nil {
@@ -42,7 +43,7 @@ func (again replay) only(c aten.Ctx, base *tensor.Tensor, i int) (*tensor.Tensor
 	return list[i], nil
 }
 
-// then is the replay of view number at, and of view number i of that.
+// then composes two replays: it returns view number i of next, applied to view number at of again.
 func (again replay) then(at int, next replay, i int) replay {
 	return func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
 		between, err := again.only(c, base, at)
@@ -54,8 +55,8 @@ func (again replay) then(at int, next replay, i int) replay {
 	}
 }
 
-// further is the replay of t, view number i of those that next makes of the view, from base: in one step where the place of its elements
-// tells all, so that long chains of views take no longer than short ones.
+// further returns the replay of t from base, where t is view number i of next, applied to the view w. If strides and offset determine the elements,
+// the result is a single as_strided, so that chains of views do not grow.
 func (w *viewed) further(t, base *tensor.Tensor, next replay, i int) replay {
 	if t.DType() == base.DType() && t.Keys() == base.Keys() && iter.Nested(t) && iter.Nested(base) {
 		return strided(t, base)
@@ -63,20 +64,20 @@ func (w *viewed) further(t, base *tensor.Tensor, next replay, i int) replay {
 	return w.viewFunc.then(w.index, next, i)
 }
 
-// viewed is what a view knows of the tensor that it views, which is no view itself.
+// viewed describes a view: its base, which is not a view itself, and the operators that make the view of the base.
 type viewed struct {
 	base        *tensor.Tensor
-	root        *Variable // the history of base
+	root        *Variable // the autograd metadata of base
 	viewFunc    replay
-	index       int // which of the views that viewFunc makes it is
+	index       int // the index of the view in the list that viewFunc returns
 	name        string
-	multiOutput bool  // one of several views that an operator made at once
-	inPlaceView bool  // it is the base itself, in another geometry than its history has
-	version     int64 // of the storage when the view got its node
-	changes     int   // of the base at that time
+	multiOutput bool  // one of several views that one operator returned
+	inPlaceView bool  // the base itself, after an operator changed its geometry in place
+	version     int64 // the version of the storage when the view's node was created
+	changes     int   // root.changes at that time
 }
 
-// origin is the base with its history, in the geometry of that: a base that got another one in place is a view itself since.
+// origin returns the base and its metadata, in the geometry in which its graph was built: a base whose geometry was changed in place has become a view.
 func (w *viewed) origin() (*tensor.Tensor, *Variable) {
 	w.root.mu.Lock()
 	defer w.root.mu.Unlock()
@@ -86,20 +87,20 @@ func (w *viewed) origin() (*tensor.Tensor, *Variable) {
 	return w.base, w.root
 }
 
-// see notes that the view's node is that of its base as it is.
+// see marks the view's node as up to date with its base.
 func (w *viewed) see() {
 	base, root := w.origin()
 	w.version, w.changes = base.Version(), root.changes
 }
 
-// seen is see for the view with history v.
+// seen calls see, under the lock.
 func (v *Variable) seen() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.view.see()
 }
 
-// views is finish for views, which have no history but their own, or for the tensor itself, viewed in place.
+// views is finish for results that are views, or for a tensor whose geometry was changed in place.
 func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil
 	if r.creationMeta != 0 && err == nil && !r.view {
@@ -116,7 +117,7 @@ func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	return r.finish(err, results...)
 }
 
-// watchAll is watch for the list of views that an operator makes at once. They must not be written to, but where they are slices.
+// watchAll is watch for an operator that returns several views. These cannot be written to in place, unless they are slices.
 func (r *call) watchAll(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	slices := r.node.name == "SliceBackward0"
 	r.multiOutput = !slices
@@ -126,8 +127,7 @@ func (r *call) watchAll(self *tensor.Tensor, again replay, results ...*tensor.Te
 	}
 }
 
-// apart gives each of the results a node of its own, with its own hooks. Their gradients are put together at once all the same, by the
-// node that was theirs.
+// apart gives each result a separate node, with its own hooks. The common node still assembles their gradients in one step.
 func (r *call) apart(results []*tensor.Tensor) {
 	slice := r.node.name
 	r.node.name = "SplitWithSizesBackward0"
@@ -142,7 +142,7 @@ func (r *call) apart(results []*tensor.Tensor) {
 	}
 }
 
-// watch tells the results of a call that they are views of self, and the node how gradients go back.
+// watch marks the results of a call as views of self, and sets the derivative of the node.
 func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	if r.view {
 		variableOf(self).regeometry(self, again, r.was)
@@ -157,7 +157,7 @@ func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tenso
 	r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.unview(origin, s.given, again) }
 }
 
-// watch notes that made, with history v, is view number i of those that are made of t.
+// watch marks made, with metadata v, as view number i of t.
 func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name string, several bool) {
 	w := &viewed{viewFunc: again, index: i, name: name, multiOutput: several}
 	if from := variableOf(t).view; from != nil {
@@ -175,7 +175,7 @@ func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name strin
 	}
 }
 
-// look makes the tensor with history root the one that is viewed.
+// look sets root, the metadata of the base.
 func (w *viewed) look(root *Variable) {
 	w.root = root
 	if !root.watched.Load() {
@@ -184,14 +184,13 @@ func (w *viewed) look(root *Variable) {
 	w.see()
 }
 
-// geometry is how a tensor lay in its storage.
+// geometry has the sizes, strides and offset of a tensor at some earlier time.
 type geometry struct {
 	sizes, strides []int64
 	offset         int64
 }
 
-// lying is the geometry of the tensor t with history v, which an operator is about to write to, where others view it in that: nil
-// where none do.
+// lying returns the geometry of the tensor t with metadata v before an operator changes it, if t has views; otherwise nil.
 func (v *Variable) lying(t *tensor.Tensor) *geometry {
 	if v == nil || v.view != nil || !v.watched.Load() {
 		return nil
@@ -199,14 +198,14 @@ func (v *Variable) lying(t *tensor.Tensor) *geometry {
 	return &geometry{slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()}
 }
 
-// notesGeometry tells whether a tensor with history v that gets another geometry has to note it: a leaf just lies in another way from then on,
-// and one of several views is refused where it is used.
+// notesGeometry returns whether an in-place change of geometry must be added to the graph. It need not for leaves, whose gradient gets the new
+// geometry, nor for one of several views, whose later use is an error.
 func (v *Variable) notesGeometry() bool {
 	return v != nil && v.wanted() && (v.view != nil && !v.view.multiOutput || v.view == nil && v.node != nil)
 }
 
-// regeometry notes that the tensor t with history v has got another geometry in place: where it is a view, it is another one of its base.
-// Where others view it, it becomes a view itself: its history so far stays theirs, with the geometry that it was recorded in.
+// regeometry adds an in-place change of the geometry of t, with metadata v, to the graph. A view becomes another view of its base. A tensor with views
+// becomes a view itself: a new base, with the previous geometry and grad_fn, takes its place for its views.
 func (v *Variable) regeometry(t *tensor.Tensor, next replay, was *geometry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -231,8 +230,8 @@ func (v *Variable) regeometry(t *tensor.Tensor, next replay, was *geometry) {
 	v.view = w
 }
 
-// place is how a tensor lies in memory, for what stands in for it when its views are made again: strides are nil where they are
-// those of a contiguous one, or elements share memory.
+// place has the properties and strides of a tensor for which views are replayed. strides are nil for contiguous and for overlapping
+// tensors.
 type place struct {
 	like
 	strides []int64
@@ -246,7 +245,7 @@ func placeOf(t *tensor.Tensor) place {
 	return p
 }
 
-// empty is a tensor that lies as p does.
+// empty returns an uninitialized tensor with the sizes and strides of p.
 func (s *steps) empty(c aten.Ctx, p *place) *tensor.Tensor {
 	if p.strides == nil {
 		return s.Keep(c.Empty(nil, slices.Clone(p.sizes()), p.dtype, tensor.NoLayout, p.device, shape.Contiguous))
@@ -254,14 +253,14 @@ func (s *steps) empty(c aten.Ctx, p *place) *tensor.Tensor {
 	return s.Keep(c.EmptyStrided(slices.Clone(p.sizes()), slices.Clone(p.strides), p.dtype, tensor.NoLayout, p.device))
 }
 
-// laid is a copy of t that lies as p does.
+// laid returns a copy of t with the sizes and strides of p.
 func (s *steps) laid(c aten.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
 	made := s.empty(c, p)
 	s.Check(c.Copy(made, t, false))
 	return made
 }
 
-// unview is the gradient of what was viewed: what comes from the views in their places, added up where they overlap, and zeros
+// unview returns the gradient of the base of views: the gradients of the views at their elements, summed where the views overlap, and zeros
 // elsewhere.
 func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grads...)
@@ -290,14 +289,14 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 	return made
 }
 
-// put writes to part, a view of made whose elements share memory, one by one, or adds to it.
+// put writes given to part, a view of made with overlapping elements, element by element, or adds it.
 func (s *steps) put(c aten.Ctx, made, part, given, only *tensor.Tensor, add bool) {
 	inner := &steps{c: c}
 	defer inner.Close()
-	if lazy := part.Lazy(); lazy != 0 { // the memory has other numbers than the view
+	if lazy := part.Lazy(); lazy != 0 { // the view is conjugated or negated
 		given, part = inner.Keep(aten.Toggled(c, given, lazy)), inner.Keep(part.WithLazy(0), nil)
 	}
-	if made.DType() != part.DType() { // one has the parts of the other's complex numbers
+	if made.DType() != part.DType() { // one is a real view of the other, which is complex
 		for _, t := range []**tensor.Tensor{&made, &part, &given} {
 			if (*t).DType().IsComplex() {
 				*t = inner.Keep(c.ViewAsReal(inner.Keep(c.ResolveConj(*t))))
@@ -316,14 +315,14 @@ func (s *steps) put(c aten.Ctx, made, part, given, only *tensor.Tensor, add bool
 	s.Check(err)
 }
 
-// places are the positions of t's elements in its storage, which has room for length of them.
+// places returns the number of elements of t's storage, and the index in the storage of each element of t.
 func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
 	length = t.Storage().Nbytes() / t.DType().Size()
 	return length, s.Keep(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
 }
 
-// Hand tells that t is about to become the program's. A view of a temporary of what made it, which nobody else has, is no view then: what is
-// written to it is written to it alone.
+// Hand is called when an operator returns t to the program. A view of a temporary that is not used elsewhere stops being a view, so that writes to it
+// affect only t.
 func Hand(t *tensor.Tensor) {
 	v := variableOf(t)
 	if v == nil || v.view == nil || v.refs.Load() > 1 || v.view.root.refs.Load() > 1 || v.regenerateGradFn(valuesOf(t)) != nil {
@@ -334,8 +333,8 @@ func Hand(t *tensor.Tensor) {
 	base.Release()
 }
 
-// regenerateGradFn gives a view the node that follows from its base, where that has changed since. One of several views, and a view that a
-// custom function returned, have none then.
+// regenerateGradFn sets a new grad_fn for a view whose base was written to in place. It returns an error for one of several views, and for a view that a
+// custom function returned.
 func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
 	if v.functionView != 0 && v.since != t.Version() {
 		if n, output := v.made(); n != nil {
@@ -357,7 +356,7 @@ func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
 	return err
 }
 
-// regenerate is regenerateGradFn under the lock. It tells whether the view has another node, and which one it had before.
+// regenerate is the part of regenerateGradFn under the lock. It returns whether the view has a new node, and the previous one.
 func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, another bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -381,7 +380,7 @@ func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, another bool, err er
 	return v.swap(partOf(name, root.edge(base), t, placeOf(base), w.viewFunc, w.index), 0), true, nil
 }
 
-// partOf is a node of a view of what an edge leads to, number at of those that again makes, which t has the geometry of.
+// partOf returns the node of a view of the tensor to which the edge whole refers: number at of those that again returns, with the properties of t.
 func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again replay, at int) *Node {
 	n := newNode(name, 1)
 	n.recorded()
@@ -395,8 +394,8 @@ func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again repla
 	return n
 }
 
-// rebase makes the tensor that the view t views the result of a node: one that puts into the place of the view what n, which
-// wrote to it, made of it, as its result number output. v is the view's history.
+// rebase sets the grad_fn of the base of the view t, after an in-place operator with node n wrote its output number output to t: a
+// CopySlices node, which combines the base with the new elements of the view. v is the view's metadata.
 func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node, output int) {
 	base, root := w.origin()
 	whole := newNode("CopySlices", len(n.edges))
@@ -414,22 +413,23 @@ func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node, output int) {
 	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.slices(n, output, again, at, &origin, i) }
 	whole.inner = n
 	root.become(whole, 0)
-	_ = v.regenerateGradFn(t) // it is none of several, which must not be written to
+	_ = v.regenerateGradFn(t) // returns no error, because one of several views cannot be written to
 }
 
-// mirrors tells whether t, whose history has become another, is all of what others view, in another geometry.
+// mirrors returns whether t is its base in another geometry, with all elements of the base.
 func (w *viewed) mirrors(t *tensor.Tensor) bool {
 	return w.inPlaceView && t.Numel() == w.base.Numel() && t.DType() == w.base.DType() && t.Offset() == w.base.Offset() &&
 		shape.IsDense(t.Sizes(), t.Strides()) && shape.IsDense(w.base.Sizes(), w.base.Strides())
 }
 
-// mirror makes what others view follow from the tensor t with history v, which it is in another geometry, so that hooks of t hear of theirs.
+// mirror makes the base, and so its other views, depend on the node of t, which is the base in another geometry, so that hooks of t are called with the
+// gradients of these views.
 func (w *viewed) mirror(v *Variable, t *tensor.Tensor) {
 	w.root.become(partOf("AsStridedBackward0", v.edge(t), w.base, placeOf(t), strided(w.base, t), 0), 0)
 	v.seen()
 }
 
-// slices is the gradient of operand i of CopySlices, whose inner node is n, which wrote its result number output to the view.
+// slices returns the gradient of operand i of a CopySlices node with inner node n, whose output number output was written to the view.
 func (s *steps) slices(n *Node, output int, again replay, at int, origin *place, i int) *tensor.Tensor {
 	grad := s.laid(s.c, s.grad(0), origin)
 	part := s.Keep(again.only(s.c, grad, at))
@@ -459,8 +459,8 @@ func (s *steps) slices(n *Node, output int, again replay, at int, origin *place,
 	return s.spliced(grad, of, nil, again, at, origin)
 }
 
-// spliced is a copy of t in which view number at is what is given. Of elements that share memory, which may be some that were written
-// and some that were not, those count that were: where what is given is not what t has, unless written says it.
+// spliced returns a copy of t in which view number at is replaced by given. If the view's elements overlap, only written ones are replaced: those
+// for which written is true, or without written those that differ from t.
 func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "CopySlicesBackward0", nil, t, given)
 	s.Check(err)
@@ -499,12 +499,12 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 	return made
 }
 
-// changed tells where b is another number than a.
+// changed returns where a != b, except where b is NaN.
 func (s *steps) changed(c aten.Ctx, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(c.LogicalAnd(nil, s.Keep(c.Ne(nil, a, b)), s.Keep(c.Eq(nil, b, b))))
 }
 
-// recordDetach gives a tensor without a history.
+// recordDetach returns a view of self without autograd metadata.
 func recordDetach(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t, err := c.Past(tensor.Gradient).Detach(self)
 	if err == nil {

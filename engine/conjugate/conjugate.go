@@ -1,6 +1,6 @@
-// Package conjugate is the layer of the keys Conjugate and Negative: views whose elements are the conjugates, or the negatives, of what their
-// memory has. An operator without a rule runs on computed copies of such operands; what it writes to them is copied back through the view. Views of
-// them have the same keys, and products read conjugated matrices where they are (products.go).
+// Package conjugate is the dispatch layer of the keys Conjugate and Negative, PyTorch's conjugate and negative bits: views whose elements are the
+// conjugates, or the negatives, of the elements in memory. An operator without a rule runs on resolved copies of such operands; results that it writes
+// to a copy are copied back to the view. View operators keep the keys. Matrix products pass conjugated operands to BLAS without a copy (products.go).
 package conjugate
 
 import (
@@ -20,14 +20,14 @@ func init() {
 	aten.Register(tensor.Negative, kind("negated", "resolve_neg() computes the elements"))
 }
 
-// backend has all operators but compositions, whose steps know such views, and those that look at no element.
+// backend serves all operators except composite ones, whose intermediate ops are dispatched to this layer.
 func backend() aten.Backend {
 	b := aten.Serving(serve, func(o *aten.Operator) bool { return !o.Composed() })
 	withRules(&b)
 	return b
 }
 
-// untouched are operators that read no elements of the tensor, or that read its keys themselves.
+// untouched lists operators that read no elements of the tensor, or that handle the keys themselves.
 var untouched = map[string]bool{
 	"is_contiguous": true, "is_set_to": true, "is_conj": true, "is_neg": true, "is_read_only": true, "is_shared": true, "is_pinned": true,
 	"resize_": true, "resize_as_": true, "set_": true, "data_ptr": true, "untyped_storage": true, "lend": true, "share_memory_": true, "record_stream": true,
@@ -36,17 +36,17 @@ var untouched = map[string]bool{
 	"rename_": true, "save": true, "save_bytes": true, "save_dict": true,
 }
 
-// scope owns what a call of the layer makes.
+// scope owns the tensors that a call of this layer creates.
 type scope struct {
 	owner.Scope
-	c aten.Ctx // past the layer
+	c aten.Ctx // the context after this layer and those of autograd and names
 }
 
 func within(c aten.Ctx, op string) *scope {
 	return &scope{owner.Scope{Op: op}, c.Past(tensor.Lazy | tensor.Gradient | tensor.Named)}
 }
 
-// serve makes the call of an operator without a rule.
+// serve executes an operator without a rule.
 func serve(c aten.Ctx, call *aten.Call) error {
 	past := c.Past(tensor.Lazy)
 	switch {
@@ -65,7 +65,8 @@ func serve(c aten.Ctx, call *aten.Call) error {
 	return s.compute(past, call)
 }
 
-// follow makes a view: its elements are conjugated, or negated, where either the view or the tensor has them so. In place it changes the geometry alone.
+// follow executes a view operator. The result gets the exclusive or of the keys of the operand and of the view. An in-place view operator changes only
+// the geometry.
 func follow(past aten.Ctx, call *aten.Call) error {
 	if len(call.Written()) > 0 {
 		return call.Run(past)
@@ -93,8 +94,8 @@ func follow(past aten.Ctx, call *aten.Call) error {
 	return nil
 }
 
-// share makes the call of an operator whose result shares the memory of the first tensor where it can, and is of its elements otherwise. It reports
-// false where the result is of another dtype.
+// share executes an operator, such as reshape, that returns a view of the first operand if possible and a copy otherwise. It returns false if the result
+// has another dtype.
 func (s *scope) share(past aten.Ctx, call *aten.Call) (done bool, err error) {
 	at := call.First()
 	self := aten.Value[*tensor.Tensor](call, at)
@@ -129,7 +130,7 @@ func (s *scope) share(past aten.Ctx, call *aten.Call) (done bool, err error) {
 	return true, s.Err
 }
 
-// compute makes the call on computed elements. What is written to goes back through the view.
+// compute executes an operator on resolved copies, and copies results that were written to a copy back to the view.
 func (s *scope) compute(past aten.Ctx, call *aten.Call) error {
 	written := map[*tensor.Tensor]*tensor.Tensor{}
 	for _, t := range call.Written() {
@@ -158,7 +159,7 @@ func (s *scope) compute(past aten.Ctx, call *aten.Call) error {
 	return s.Err
 }
 
-// through writes what a copy has become to the view that it is of.
+// through copies made, a resolved copy of the view t that an operator has written to, back to t.
 func (s *scope) through(t, made *tensor.Tensor) {
 	if s.Err == nil && !slices.Equal(t.Sizes(), made.Sizes()) {
 		s.Do(func() error { return t.ResizeStrided(s.Op, made.Sizes(), made.Strides()) })
@@ -168,7 +169,7 @@ func (s *scope) through(t, made *tensor.Tensor) {
 	s.Do(func() error { return s.c.Copy(plain, made, false) })
 }
 
-// resolved is t with its elements computed: t itself where they are.
+// resolved returns a copy of t without the keys, or t if it has none.
 func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
 	lazy := t.Lazy()
 	if lazy == 0 || s.Err != nil {
@@ -189,7 +190,7 @@ func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// applyTo conjugates or negates the elements of t, whose keys stay, in place. The write is counted for the alias alone.
+// applyTo conjugates or negates the elements of t in memory, in place, and keeps the keys of t. The write does not increment the version of t.
 func (s *scope) applyTo(t *tensor.Tensor, lazy tensor.Keys) {
 	if s.Err != nil {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Products of matrices hand conjugated ones over as they are: BLAS conjugates a matrix that it reads transposed. Devices compute what theirs cannot.
+// Matrix products pass conjugated matrices on without resolving them, because BLAS can conjugate a transposed operand. Devices whose BLAS cannot resolve them.
 
-// factor is a matrix that a product reads: t itself where it is conjugated alone.
+// factor returns t if only its conjugate bit is set, and t resolved otherwise.
 func (s *scope) factor(t *tensor.Tensor) *tensor.Tensor {
 	if t.Lazy() == tensor.Conjugate {
 		return t
@@ -17,7 +17,7 @@ func (s *scope) factor(t *tensor.Tensor) *tensor.Tensor {
 	return s.resolved(t)
 }
 
-// into makes the call of an operator with an output, whose elements are computed before and go back through the view.
+// into executes an operator with the output out. If out has a key, the operator writes to a resolved copy, which is then copied back.
 func (s *scope) into(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if out == nil || out.Lazy() == 0 {
 		if s.Err != nil {
@@ -35,7 +35,7 @@ func (s *scope) into(out *tensor.Tensor, run func(out *tensor.Tensor) (*tensor.T
 	return out, s.Err
 }
 
-// product makes the call of a product of a and b into out.
+// product executes a matrix product of a and b.
 func product(c aten.Ctx, op string, out, a, b *tensor.Tensor, run func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -51,7 +51,7 @@ func bmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return product(c, "bmm", out, self, mat2, aten.Ctx.Bmm)
 }
 
-// sum makes the call of a product of a and b to which self is added.
+// sum executes a matrix product of a and b with an added tensor self, such as addmm.
 func sum(c aten.Ctx, op string, out, self, a, b *tensor.Tensor, run func(c aten.Ctx, out, self, a, b *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -77,7 +77,7 @@ func baddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, alpha d
 	})
 }
 
-// mv is Mv, of which the vector is computed.
+// mv is Mv with a resolved vector.
 func mv(c aten.Ctx, out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "mv")
 	defer s.Close()
@@ -88,7 +88,7 @@ func mv(c aten.Ctx, out, self, vec *tensor.Tensor) (*tensor.Tensor, error) {
 	return product(c, "mv", out, self, vec, aten.Ctx.Mv)
 }
 
-// dot is Dot: of conjugated vectors it is Vdot, or a conjugate.
+// dot is Dot. If exactly one vector is conjugated, it computes Vdot of the unconjugated ones.
 func dot(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return inner(c, "dot", out, self, other, false)
 }
@@ -98,7 +98,7 @@ func vdot(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return inner(c, "vdot", out, self, other, true)
 }
 
-// inner is the sum of the products of two vectors of which the first is conjugated where first says so.
+// inner returns the dot product of two vectors, the first of which is conjugated if first is true.
 func inner(c aten.Ctx, op string, out, a, b *tensor.Tensor, first bool) (*tensor.Tensor, error) {
 	run := aten.Ctx.Dot
 	if first {
@@ -122,7 +122,7 @@ func inner(c aten.Ctx, op string, out, a, b *tensor.Tensor, first bool) (*tensor
 	return run(c.Past(tensor.Lazy), nil, a, b)
 }
 
-// matmul is Matmul: of two matrices, or vectors, it is another product.
+// matmul is Matmul. For vectors, matrices and batches of matrices of equal size it calls dot, mv, mm or bmm, which do not resolve conjugated operands.
 func matmul(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	switch [2]int{self.Dim(), other.Dim()} {
 	case [2]int{1, 1}:

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// withRules sets the operators that do other than serve.
+// withRules sets the operators that have a rule.
 func withRules(b *aten.Backend) {
 	b.Real, b.Imag, b.ViewAsReal, b.ViewDtype = viewReal, viewImag, viewAsReal, viewDtype
 	b.ResolveConj, b.ResolveNeg = resolveConj, resolveNeg
@@ -21,12 +21,12 @@ func withRules(b *aten.Backend) {
 	b.Dot, b.Vdot, b.Matmul = dot, vdot, matmul
 }
 
-// viewReal is Real: a conjugate has the same real part.
+// viewReal is Real: the conjugate bit does not change the real part.
 func viewReal(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return viewPart(c, self, aten.Ctx.Real, self.Lazy()&^ofReal(self))
 }
 
-// viewImag is Imag: the imaginary part of a conjugate is the negative one.
+// viewImag is Imag: the imaginary part of a conjugated tensor is a negated view.
 func viewImag(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	lazy := self.Lazy() & tensor.Negative
 	if self.Lazy()&tensor.Conjugate != 0 {
@@ -35,7 +35,7 @@ func viewImag(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return viewPart(c, self, aten.Ctx.Imag, lazy)
 }
 
-// ofReal is the key that the real part of self does not have.
+// ofReal returns the key that Real removes from self.
 func ofReal(self *tensor.Tensor) tensor.Keys {
 	if self.DType().IsComplex() {
 		return tensor.Conjugate
@@ -53,7 +53,7 @@ func viewPart(c aten.Ctx, self *tensor.Tensor, view func(aten.Ctx, *tensor.Tenso
 	return made, err
 }
 
-// viewAsReal is ViewAsReal, which has no view of conjugates.
+// viewAsReal is ViewAsReal, which returns an error for conjugated tensors.
 func viewAsReal(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Lazy()&tensor.Conjugate != 0 {
 		return nil, status.Runtimef("view_as_real: view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); " +
@@ -62,7 +62,7 @@ func viewAsReal(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return viewPart(c, self, aten.Ctx.ViewAsReal, self.Lazy())
 }
 
-// viewDtype is ViewDtype, which looks at the bytes of memory.
+// viewDtype is ViewDtype, which returns an error, because it would reinterpret the unresolved bytes.
 func viewDtype(c aten.Ctx, self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if self.Lazy()&tensor.Conjugate != 0 {
 		return nil, status.Runtimef("view: torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.")
@@ -80,7 +80,7 @@ func resolveNeg(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return resolve(c, "resolve_neg", self, tensor.Negative)
 }
 
-// resolve computes the elements of a tensor with the key, and returns any other as it is.
+// resolve returns a resolved copy of a tensor with the key, and an alias of self otherwise.
 func resolve(c aten.Ctx, op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
 	if self.Lazy()&key == 0 {
 		return self.Alias(), nil
@@ -100,7 +100,7 @@ func clone(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tenso
 	return s.Give(made)
 }
 
-// copyTo is Copy. What is copied as it is read, and conjugated or negated in its place.
+// copyTo is Copy. It copies the resolved source, and then conjugates or negates the destination in memory. If both have the same keys and dtype, it copies memory.
 func copyTo(c aten.Ctx, self, src *tensor.Tensor, async bool) error {
 	s := within(c, "copy_")
 	defer s.Close()
@@ -115,7 +115,7 @@ func copyTo(c aten.Ctx, self, src *tensor.Tensor, async bool) error {
 	return s.Err
 }
 
-// fill is Fill: what is written is conjugated or negated before.
+// fill is Fill: the value is conjugated or negated before it is written to memory.
 func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "fill_")
 	defer s.Close()
@@ -146,7 +146,8 @@ func zero(c aten.Ctx, self *tensor.Tensor) error {
 	return s.Err
 }
 
-// written is the zero-dim tensor that the memory of t gets where value is written to t. Numbers stay such, which fill tensors whose elements share memory.
+// written returns the zero-dimensional tensor to write to the memory of t so that its elements are value. Wrapped numbers stay wrapped numbers, which may be
+// written to tensors with overlapping elements.
 func (s *scope) written(value, t *tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && value.IsWrappedNumber() {
 		if v, ok := changed(value.Item(), t); ok {
@@ -162,7 +163,7 @@ func (s *scope) written(value, t *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// changed is a number as the memory of t gets it. It reports false for what t does not hold, and for integers.
+// changed returns the scalar to write to the memory of t so that its elements are v. It returns false for integer tensors, and for a complex v and a real t.
 func changed(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
 	lazy := t.Lazy()
 	switch d := t.DType(); {
@@ -181,7 +182,7 @@ func changed(v dtype.Scalar, t *tensor.Tensor) (dtype.Scalar, bool) {
 	return v, false
 }
 
-// pointwise makes the call of an operator of two tensors without boxing it: derivatives multiply by conjugates.
+// pointwise executes an elementwise operator of two tensors without a boxed call, for speed: derivatives multiply by conjugates.
 func pointwise(c aten.Ctx, op string, out, self, other *tensor.Tensor, run func(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -216,7 +217,7 @@ func sub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tens
 	})
 }
 
-// indexSet is IndexSet: what is written is conjugated or negated before, in the dtype of self.
+// indexSet is IndexSet: the value is conjugated or negated, in the dtype of self, before it is written to memory.
 func indexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	if value.IsWrappedNumber() {
 		return indexSetScalar(c, self, items, value.Item())
@@ -261,7 +262,7 @@ func indexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 	return s.c.IndexSetScalar(plain, items, value)
 }
 
-// resolvedItems is an index whose tensors have their elements computed.
+// resolvedItems returns an index with resolved tensors.
 func (s *scope) resolvedItems(items []ops.IndexItem) []ops.IndexItem {
 	made := make([]ops.IndexItem, len(items))
 	for i, item := range items {
@@ -273,7 +274,7 @@ func (s *scope) resolvedItems(items []ops.IndexItem) []ops.IndexItem {
 	return made
 }
 
-// toString is ToString of the elements, with the gradient and the names of self.
+// toString is ToString of the resolved tensor, with the autograd metadata and names of self.
 func toString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
 	s := within(c, "to_string")
 	defer s.Close()
