@@ -1,6 +1,7 @@
-"""Functions that make a function's derivatives, under the names of torch.func. Arguments and results are tensors, or tuples, lists
-and dicts of them. The derivatives can be differentiated again, by these functions or by backward(), with respect to whatever else
-they depend on.
+"""Function transforms, under the names of torch.func: gradients, Jacobians, Hessians, vmap, and functional calls of modules.
+
+Arguments and results are tensors, or tuples, lists and dicts of tensors. Derivatives can be differentiated again, by these transforms, or by
+backward() with respect to other tensors that the function uses.
 """
 
 from functools import wraps
@@ -20,7 +21,7 @@ __all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "ja
 
 
 class Evaluation:
-    """A function's results for inputs of its own, which are taken apart from others of the same tensors."""
+    """One evaluation of a function whose inputs are separate leaves, so that its gradients are independent of other uses of the same tensors."""
 
     def __init__(self, func, args, argnums, has_aux, name):
         self.enabled, self.running, self.nodes = is_grad_enabled(), [True], []
@@ -50,7 +51,8 @@ class Evaluation:
         self.connected = self.enabled and depends(parts(self.outputs), self.operands)
 
     def own(self, t):
-        """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise. Inside vmap each example has its own."""
+        """Returns an input of the evaluation: a leaf, or a view if the tensor requires grad, so that gradients continue into its graph. Inside vmap
+        each batch element has a separate input."""
         if not isinstance(t, Tensor):
             raise RuntimeError(f"expected the arguments that are differentiated to be tensors, or structures of them, but got {type(t).__name__}")
         t = _f.vmap_spread(t)
@@ -62,13 +64,13 @@ class Evaluation:
         return t
 
     def seeded(self, name):
-        """Refuses results that are not floating-point or complex, of which there are no gradients."""
+        """Raises RuntimeError for results that are not floating-point or complex."""
         for t in self.outputs:
             if not (t.is_floating_point() or t.is_complex()):
                 raise RuntimeError(f"{name}: All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {t.dtype}")
 
     def gradients(self, outputs, seeds, create_graph=None):
-        """The gradients of the inputs, zeros where nothing depends on them."""
+        """Returns the gradients of the inputs, zeros if the outputs do not depend on them."""
         create_graph = self.connected if create_graph is None else create_graph
         pairs = [(t, seed) for t, seed in zip(outputs, seeds, strict=True) if t.requires_grad]
         if not pairs:
@@ -77,7 +79,7 @@ class Evaluation:
         return list(_gradients(roots, self.operands, seeds, True, create_graph, materialize_grads=True))
 
     def finished(self, tree):
-        """Results as the caller gets them: without the history that only this evaluation has."""
+        """Returns results for the caller, without the part of the autograd graph that belongs only to this evaluation."""
         self.running[0] = False
         return tree if self.connected else mapped(cut, tree)
 
@@ -95,7 +97,7 @@ def positions(argnums, count, name):
 
 
 def depends(outputs, operands):
-    """Whether outputs depend on leaves of others: not on the operands, nor on the inputs of evaluations that are over."""
+    """Returns whether outputs depend on leaves other than the operands and the inputs of finished evaluations."""
     own = {edge_of(t)[0] for t in operands if t.is_leaf}
     return any(node.metadata.get(OWN, [True])[0] for node in graph_leaves(outputs, own))
 
@@ -104,8 +106,10 @@ def depends(outputs, operands):
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of `func`, whose result is a zero-dim tensor, and that result; with `has_aux` the result is
-    a pair, whose second part goes along: (gradient, (result, aux)).
+    """Returns a function that computes the gradient of `func` and the value of `func`, which must be a zero-dimensional tensor.
+
+    The gradient is with respect to argument `argnums`, or a tuple of gradients for a tuple of arguments. With `has_aux` `func` returns a pair (value,
+    aux), and the result is (gradient, (value, aux)). Raises RuntimeError if the value is not a zero-dimensional tensor.
 
     >>> torch.func.grad_and_value(lambda x: (x * x).sum())(torch.tensor([1., 2.]))
     (tensor([2., 4.]), tensor(5.))
@@ -129,8 +133,10 @@ def grad_and_value(func, argnums=0, has_aux=False):
 
 
 def grad(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of `func`, whose result is a zero-dim tensor, with respect to argument `argnums`, or to
-    those of a tuple; with `has_aux` that and the second part of the result.
+    """Returns a function that computes the gradient of `func`, whose result must be a zero-dimensional tensor.
+
+    The gradient is with respect to argument `argnums`, or a tuple of gradients for a tuple of arguments. With `has_aux` `func` returns a pair (value,
+    aux), and the result is (gradient, aux). Raises RuntimeError if the value is not a zero-dimensional tensor.
 
     >>> torch.func.grad(torch.sin)(torch.tensor(0.))
     tensor(1.)
@@ -151,8 +157,10 @@ def grad(func, argnums=0, has_aux=False):
 
 
 def vjp(func, *primals, has_aux=False):
-    """What `func` gives of `primals`, and a function that multiplies a vector, which is like that result, with the Jacobian: it
-    gives a tuple, with a gradient for each of `primals`.
+    """Returns `func(*primals)` and a function that computes vector-Jacobian products.
+
+    The returned function takes cotangents with the structure and sizes of the result, and returns a tuple with one gradient for each of `primals`.
+    With `has_aux` `func` returns a pair (output, aux), and the result is (output, function, aux).
 
     >>> y, multiplied = torch.func.vjp(torch.exp, torch.zeros(2))
     >>> multiplied(torch.tensor([1., 2.]))
@@ -174,7 +182,10 @@ def vjp(func, *primals, has_aux=False):
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
-    """What `func` gives of the tuple `primals`, and the product of its Jacobian with the tuple `tangents`.
+    """Returns `func(*primals)` and the product of its Jacobian with `tangents`, computed in forward mode.
+
+    `primals` and `tangents` are tuples of the same structure. With `strict` RuntimeError is raised if a result does not depend on the primals;
+    otherwise its tangent is zero. With `has_aux` `func` returns a pair (output, aux), and the result is (output, tangents, aux).
 
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.),), (torch.tensor(2.),))
     (tensor(0.), tensor(2.))
@@ -199,8 +210,9 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 
 def linearize(func, *primals):
-    """What `func` gives of `primals`, and a function that multiplies its Jacobian there with tangents, one for each of `primals`. It calls `func`
-    each time.
+    """Returns `func(*primals)` and a function that computes Jacobian-vector products at `primals`.
+
+    The returned function takes one tangent for each of `primals`. Unlike in PyTorch it calls `func` again each time.
 
     >>> y, multiplied = torch.func.linearize(torch.sin, torch.zeros(2))
     >>> multiplied(torch.tensor([1., 2.]))
@@ -210,7 +222,7 @@ def linearize(func, *primals):
 
 
 def differentiated(func, primals, tangents, number, strict, has_aux):
-    """What jvp() gives, in the level of a number."""
+    """Returns the result of jvp() at level `number`."""
     output = func(*mapped(lambda t, vector: _f.jvp_wrap(t, vector, number), primals, tangents))
     aux = None
     if has_aux:
@@ -223,7 +235,7 @@ def differentiated(func, primals, tangents, number, strict, has_aux):
 
 
 def slope(t, number, strict):
-    """The tangent of a result of jvp's function, zeros where there is none."""
+    """Returns the tangent of a result of jvp's function, zeros if it has none."""
     if not isinstance(t, Tensor):
         raise RuntimeError(f"jvp(f, primals, tangents): expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
     made = _f.jvp_tangent(t, number)
@@ -236,9 +248,11 @@ def slope(t, number, strict):
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
-    """A function that gives the Jacobian of `func` with respect to argument `argnums`, or to those of a tuple: for each tensor of the
-    result, and in it for each of the arguments, a tensor with the sizes of both. Backward passes compute `chunk_size` rows at a time, all by
-    default.
+    """Returns a function that computes the Jacobian of `func` with respect to argument `argnums`, or to a tuple of arguments, in reverse mode.
+
+    For each tensor of the result, and in it for each argument, the Jacobian is a tensor of the result's sizes followed by the argument's.
+    `chunk_size` is the number of rows that one batched backward pass computes, all by default. With `has_aux` `func` returns a pair (output, aux),
+    and the result is (Jacobian, aux). Raises RuntimeError for complex inputs and outputs.
 
     >>> torch.func.jacrev(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
@@ -260,7 +274,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
 
 def real_alone(name, kind, found):
-    """Refuses complex tensors, of which a Jacobian has no one meaning."""
+    """Raises RuntimeError for complex tensors, whose Jacobian is not unique."""
     for i, t in enumerate(found):
         if t.is_complex():
             raise RuntimeError(
@@ -270,7 +284,8 @@ def real_alone(name, kind, found):
 
 
 def rows(run, output, chunk_size):
-    """The derivatives of each element of an output, stacked, for each operand: one backward pass for `chunk_size` of them at a time."""
+    """Returns the derivatives of each element of an output, stacked, for each operand, computed by backward passes of `chunk_size` elements at a
+    time."""
     n = output.numel()
     if not n:
         return [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
@@ -281,7 +296,7 @@ def rows(run, output, chunk_size):
 
 
 def directions(operands):
-    """The tangents of some tensors in the direction of each of their elements, one after the other along a dimension before theirs."""
+    """Returns, for each tensor, a batch of tangents: one for each element of all tensors, along a new first dimension."""
     start, made = 0, []
     for t in operands:
         every = _f.zeros((sum(t.numel() for t in operands), t.numel()), dtype=t.dtype, device=t.device)
@@ -292,8 +307,10 @@ def directions(operands):
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """jacrev by forward differentiation, in all directions at once, which takes less where the results have more elements than the
-    arguments. It has the dtype of the results. `randomness` is vmap's.
+    """Returns a function that computes the Jacobian of `func` with respect to argument `argnums`, or to a tuple of arguments, in forward mode.
+
+    It computes all columns at once by vmap, which is faster than jacrev if the results have more elements than the arguments. The Jacobian has the
+    dtype of the results and the structure of jacrev's. `randomness` is passed to vmap. Raises RuntimeError for complex inputs and outputs.
 
     >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
@@ -331,7 +348,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 
 
 def hessian(func, argnums=0):
-    """A function that gives the Hessian of `func`: the Jacobian of its Jacobian.
+    """Returns a function that computes the Hessian of `func` with respect to argument `argnums`: the Jacobian of its Jacobian, both in reverse mode.
 
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1., 2.]))
     tensor([[ 6.,  0.],
@@ -344,12 +361,12 @@ def hessian(func, argnums=0):
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """Returns `module(*args, **kwargs)` with other parameters and buffers, by their names: those of a dictionary, or of several with different
-    names. Others are the module's own.
+    """Returns `module(*args, **kwargs)`, called with the given parameters and buffers instead of the module's own.
 
-    `args` is a tuple, or the one argument. With `tie_weights`, the default, a tensor that the module has under several names is replaced under all of
-    them; with `strict` the names must be those of the module. Raises ValueError for a name in two dictionaries, and for different tensors under names
-    that are tied.
+    `parameter_and_buffer_dicts` is a dictionary of tensors by name, or a sequence of dictionaries with different names. Names that are not given keep
+    the module's tensors. `args` is a tuple, or the only argument. With `tie_weights`, the default, a tensor that the module has under several names
+    is replaced under all of them; with `strict` the dictionary must have exactly the module's names. Raises ValueError for a name in two
+    dictionaries, and for different tensors under tied names.
 
     >>> torch.func.functional_call(torch.nn.Linear(1, 1), {"weight": torch.ones(1, 1), "bias": torch.zeros(1)}, torch.ones(1, 1))
     tensor([[1.]])
@@ -371,8 +388,8 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
 def stack_module_state(models):
     """Returns the parameters and the buffers of several modules of one class, stacked along a new first dimension, as two dictionaries by name.
 
-    The stacked parameters are leaves that require a gradient if the modules' do. Raises RuntimeError unless there is a module, and all are of one
-    class and in one mode.
+    The stacked parameters are leaves that require grad if the modules' parameters do. Raises RuntimeError without modules, for modules of different
+    classes, and for modules of which only some are in training mode.
 
     >>> params, buffers = torch.func.stack_module_state([torch.nn.Linear(2, 1) for _ in range(3)])
     >>> params["weight"].shape, buffers
@@ -392,7 +409,7 @@ def stack_module_state(models):
 
 
 def stacked_leaf(tensors, name):
-    """The tensors along a new first dimension, without a history."""
+    """Returns the tensors stacked along a new first dimension, as a leaf."""
     wanted = {t.requires_grad for t in tensors}
     if len(wanted) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")

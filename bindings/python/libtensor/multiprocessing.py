@@ -1,12 +1,12 @@
-"""Python's multiprocessing, with tensors that are shared.
+"""The standard library's multiprocessing, with shared memory for tensors.
 
-A tensor, or a storage, that goes to another process, as an argument of `Process` or through a queue or a pipe, arrives
-without a copy: its storage moves to memory that both processes map, and each sees what the other writes. The
-memory has no name and is gone when the last process that uses it ends, whatever way it ends. Tensors over
-memory of another library, such as a NumPy array's, or lent to one, stay where they are and arrive as copies.
+A tensor or storage that is sent to another process, as an argument of `Process` or through a queue or a pipe, is not copied: its storage moves to
+shared memory, and both processes see each other's writes. The memory has no name in the file system, and is freed when the last process that uses it
+ends. Tensors over memory that is external, such as a NumPy array's, or that was exported, such as to NumPy, cannot be moved and are copied. Non-leaf
+tensors that require grad raise RuntimeError; call detach() first.
 
-The start method is the standard library's default for the platform. A forked process reads its parent's tensors where they are.
-Importing this module, or `share_memory_()`, makes the standard multiprocessing share tensors too.
+The start method is the standard library's default for the platform. A forked process reads its parent's tensors without a copy; tensors with a
+grad_fn raise an error there. Importing this module, or calling `share_memory_()`, also makes the standard multiprocessing share tensors.
 """
 
 from multiprocessing import *  # noqa: F403

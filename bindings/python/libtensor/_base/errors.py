@@ -1,4 +1,4 @@
-"""Turns a tensor_status into the exception that PyTorch raises."""
+"""Conversion of a tensor_status to the exception that PyTorch raises."""
 
 import re
 from contextlib import contextmanager
@@ -8,18 +8,18 @@ from .library import last_errno, last_error
 
 
 class ForkedError(RuntimeError):
-    """A forked child used what it does not take over from its parent, or was forked inside a hook."""
+    """A forked child used an object that it does not inherit from its parent, such as a tensor with a grad_fn, or was forked inside a callback."""
 
 
 class LinAlgError(RuntimeError):
-    """A matrix has no such factorization, or an equation with it no solution."""
+    """A factorization of a matrix does not exist, or a system of equations has no solution."""
 
 
 LinAlgError.__module__ = "libtensor.linalg"
 
 
 class OutOfMemoryError(MemoryError, RuntimeError):
-    """An allocation failed, or a limit was reached."""
+    """An allocation failed or exceeded the memory limit."""
 
 
 OutOfMemoryError.__module__ = "libtensor"

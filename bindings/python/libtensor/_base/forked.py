@@ -1,6 +1,6 @@
-"""Printing in a forked child, which does not take every tensor over from its parent.
+"""Printing of tensors in a forked child, which cannot use all tensors of its parent.
 
-A pool's worker prints a result that it cannot pickle. An exception there would end the worker, and the pool would wait forever.
+A worker of a pool prints a result that it cannot pickle. If printing raised, the worker would exit, and the pool would wait forever.
 """
 
 from functools import wraps

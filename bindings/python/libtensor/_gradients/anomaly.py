@@ -1,4 +1,4 @@
-"""Anomaly mode: which operation's gradient has gone wrong, and where it was called."""
+"""Anomaly mode: finds the operation whose gradient failed or is NaN, and the place where it was called."""
 
 import warnings
 
@@ -27,8 +27,11 @@ watching = watcher(watch)
 
 
 class set_detect_anomaly:
-    """Sets whether backward() looks for what went wrong: it refuses gradients that are NaN, unless check_nan is False, and when it fails
-    warns with the stack of the operation whose gradient failed. As a context manager until its end. It takes time."""
+    """Sets anomaly mode: backward() raises RuntimeError for NaN gradients, unless check_nan is False, and warns with the stack trace of the operation
+    whose gradient failed.
+
+    Also a context manager, which restores the previous mode. Anomaly mode slows programs down.
+    """
 
     def __init__(self, mode, check_nan=True):
         self.before = is_anomaly_enabled(), is_anomaly_check_nan_enabled()
@@ -44,7 +47,7 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """A context manager under which backward() looks for what went wrong; see set_detect_anomaly."""
+    """A context manager with anomaly mode on; see set_detect_anomaly."""
 
     def __init__(self, check_nan=True):
         self.check_nan = check_nan
@@ -57,10 +60,10 @@ class detect_anomaly(set_detect_anomaly):
 
 
 def is_anomaly_enabled():
-    """Whether set_detect_anomaly is on."""
+    """Returns whether anomaly mode is on."""
     return _f.is_anomaly_enabled()
 
 
 def is_anomaly_check_nan_enabled():
-    """Whether set_detect_anomaly refuses NaN."""
+    """Returns whether anomaly mode raises for NaN gradients."""
     return _f.is_anomaly_check_nan_enabled()

@@ -1,4 +1,4 @@
-"""autograd.Function: operations with a forward and a backward of the program's own."""
+"""autograd.Function: custom operations with user-defined forward and backward."""
 
 from functools import wraps
 from inspect import signature
@@ -15,7 +15,7 @@ from .nodes import Node
 
 
 class FunctionCtx:
-    """What a call of a Function keeps for its backward. It takes any other attribute, too."""
+    """The context of a call of a Function: saved tensors, and any other attributes that forward sets for backward."""
 
     needs_input_grad = ()
     materialize_grads = True
@@ -25,7 +25,7 @@ class FunctionCtx:
     to_save = to_push = dirty = non_differentiable = ()
 
     def save_for_backward(self, *tensors):
-        """Keeps tensors, which backward finds in saved_tensors, of the classes that they have. In place they must not change until then."""
+        """Saves tensors for backward, as `ctx.saved_tensors`. They must not be modified in place before backward."""
         self.to_save = tensors
         for tensor in tensors:
             if tensor.__class__ is not Tensor and tensor is not None:
@@ -33,25 +33,25 @@ class FunctionCtx:
                 break
 
     def save_for_forward(self, *tensors):
-        """Keeps tensors for jvp, which finds them in saved_tensors."""
+        """Saves tensors for jvp, as `ctx.saved_tensors`."""
         if self.pushing:
             self.to_push = tensors
 
     def mark_dirty(self, *args):
-        """Tells which inputs forward has written to in place; it must return them."""
+        """Marks inputs that forward modifies in place; forward must return them."""
         self.dirty = args
 
     def mark_non_differentiable(self, *args):
-        """Tells which outputs have no gradient."""
+        """Marks outputs as non-differentiable."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value):
-        """Whether backward is given zeros for the gradients of outputs that have none, instead of None."""
+        """Sets whether backward receives zeros (True, the default) or None for undefined gradients of outputs."""
         self.materialize_grads = value
 
 
 class BackwardFunction(FunctionCtx, Node):
-    """The recorded call of a Function, and the ctx of its forward and backward."""
+    """The node of a call of a Function, and the ctx of its forward and backward."""
 
     def __repr__(self):
         return f"<libtensor.autograd.function.{type(self).__name__} object at {id(self):#x}>"
@@ -98,8 +98,11 @@ class BackwardFunction(FunctionCtx, Node):
 
 
 class Function:
-    """An operation with a derivative of its own. A subclass has the static methods forward(ctx, *args) and backward(ctx, *grads), or
-    forward(*args), setup_context(ctx, inputs, output) and backward, and is called by apply(*args).
+    """Base class of custom autograd operations, which are called by apply(*args).
+
+    A subclass defines the static methods forward(ctx, *args) and backward(ctx, *grads), or forward(*args), setup_context(ctx, inputs, output) and
+    backward. vmap requires setup_context, and the method vmap or generate_vmap_rule = True; forward-mode differentiation calls the method jvp if it
+    is defined, and otherwise differentiates backward.
 
     >>> class Cube(torch.autograd.Function):
     ...     @staticmethod
@@ -127,17 +130,17 @@ class Function:
 
     @staticmethod
     def forward(*args, **kwargs):
-        """The operation itself."""
+        """Computes the operation. Defined by subclasses."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        """Keeps in ctx what backward needs, where forward takes no ctx."""
+        """Saves tensors and attributes in ctx for backward, if forward takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx, *grad_outputs):
-        """The gradients of the arguments, one for each, None for those that have none."""
+        """Returns the gradients of the arguments, None for arguments without one, from those of the outputs."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
         )
@@ -154,20 +157,19 @@ class Function:
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
-        """The tangents of the outputs, of those of the arguments, None for what has none: for forward differentiation, which else takes the
-        derivative of backward."""
+        """Returns the tangents of the outputs, None for outputs without one, from those of the arguments."""
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """The outputs for all examples of a vmap, and along which dimensions these are. The arguments have the examples along in_dims, None for
-        what is the same for all; `info` has batch_size and randomness. With generate_vmap_rule, forward and backward run inside vmap instead."""
+        """Returns the outputs for a whole batch and their batch dimensions. Batched arguments have their batch dimension at in_dims, None for
+        unbatched ones; `info` has batch_size and randomness."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
 
     def apply(cls, *args, **kwargs):
-        """Calls forward, and records the call where an argument requires a gradient."""
+        """Calls forward, and adds a node to the autograd graph if an argument requires grad."""
         if cls.setup_context is not Function.setup_context:
             args, kwargs = bound(cls.forward, args, kwargs), {}
         if SUBINTERPRETER and is_grad_enabled() and any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
@@ -193,14 +195,14 @@ Function.apply = classmethod(Function.apply if SUBINTERPRETER else direct_apply)
 
 
 class InplaceFunction(Function):
-    """A Function whose objects know whether they are to write to their argument. apply() takes the class alone."""
+    """A Function whose instances have an attribute `inplace`. apply() is called on the class."""
 
     def __init__(self, inplace=False):
         self.inplace = inplace
 
 
 def once_differentiable(backward):
-    """The decorator of a backward that cannot be differentiated itself: to try is an error."""
+    """Decorator of a backward that cannot be differentiated: a second derivative raises RuntimeError."""
 
     @wraps(backward)
     def once(ctx, *grads):

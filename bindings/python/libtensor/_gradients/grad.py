@@ -1,4 +1,4 @@
-"""What tensors know of their gradients: the methods and attributes of Tensor, and the functions of libtensor.autograd."""
+"""The autograd methods and attributes of Tensor, and the functions of libtensor.autograd."""
 
 from itertools import count
 from threading import local
@@ -47,7 +47,7 @@ def undeletable(name, instead):
 class Tensor:
     @property
     def requires_grad(self):
-        """Whether operations on the tensor are recorded, for gradients."""
+        """Whether operations on the tensor are added to the autograd graph."""
         return _f.requires_grad(self)
 
     @requires_grad.setter
@@ -59,7 +59,7 @@ class Tensor:
         raise undeletable("requires_grad", "set it to False")
 
     def requires_grad_(self, requires_grad=True):
-        """Says whether operations on the tensor are recorded, for gradients, and returns it.
+        """Sets whether the tensor requires grad, and returns it.
 
         >>> torch.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
@@ -69,7 +69,7 @@ class Tensor:
 
     @property
     def is_leaf(self):
-        """Whether the tensor is not the result of a recorded operation."""
+        """Whether the tensor has no grad_fn."""
         return _f.is_leaf(self)
 
     @property
@@ -77,7 +77,7 @@ class Tensor:
         return _f.output_nr(self)
 
     def is_inference(self):
-        """Whether the tensor was made in inference_mode().
+        """Whether the tensor was created in inference_mode().
 
         >>> torch.ones(1).is_inference()
         False
@@ -93,7 +93,7 @@ class Tensor:
         return _f.retains_grad(self)
 
     def retain_grad(self):
-        """Has backward() keep the gradient of the tensor though it is no leaf."""
+        """Makes backward() also store the gradient of a non-leaf tensor in `grad`."""
         _f.retain_grad(self)
 
     @property
@@ -118,7 +118,7 @@ class Tensor:
 
     @property
     def grad_fn(self):
-        """The recorded operation that made the tensor, None for a leaf."""
+        """The node of the autograd graph that created the tensor, None for a leaf."""
         return node_of(_f.grad_fn(self))
 
     @property
@@ -142,7 +142,7 @@ class Tensor:
         raise undeletable("_backward_hooks", "remove() of a hook's handle removes it")
 
     def detach_(self):
-        """Takes the tensor out of the graph, and returns it: it is a leaf from then on."""
+        """Detaches the tensor from the graph in place, and returns it."""
         return _f.detach_(self)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
@@ -183,14 +183,14 @@ def run(choose, function, *args):
 
 
 def queue_callback(callback):
-    """Has the innermost run of the thread call `callback` without arguments at its end."""
+    """Calls `callback` without arguments at the end of the innermost backward pass of the thread."""
     if runs.callbacks is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass: queue_callback() is for hooks, on the thread of their run")
     runs.callbacks = (*runs.callbacks, callback)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
-    """Adds the gradients of tensors, or edges of a graph, to those of the leaves that they were computed of, or of `inputs` alone."""
+    """Accumulates the gradients of tensors, or of graph edges, in the leaves that they depend on, or only in `inputs` if given."""
     only = ends(inputs, "backward(): argument 'inputs'")
     if inputs is not None and not only:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
@@ -224,9 +224,9 @@ def in_batches(outputs, inputs, grad_outputs, retain_graph, **others):
 def grad(
     outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, is_grads_batched=False, materialize_grads=False
 ):
-    """The gradients of `outputs` with respect to `inputs`, as a tuple. Both are tensors, or edges of a graph
-    (autograd.graph.get_gradient_edge). With `is_grads_batched` the first dimension of each of `grad_outputs` is a batch, and so is that of each
-    gradient: a run for each item.
+    """Returns the gradients of `outputs` with respect to `inputs` as a tuple. Both are tensors or graph edges (autograd.graph.get_gradient_edge).
+
+    With `is_grads_batched` the first dimension of each of `grad_outputs`, and of each gradient, is a batch dimension.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> torch.autograd.grad(x * x, x)

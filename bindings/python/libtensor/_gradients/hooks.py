@@ -1,4 +1,4 @@
-"""Functions that are called while gradients are computed: hooks on tensors and on nodes, and for what operations save."""
+"""Hooks on tensors, on nodes of the autograd graph, and on saved tensors."""
 
 from contextlib import contextmanager
 from threading import local
@@ -31,14 +31,14 @@ class Weakly:
 
 
 class GraphHandle(RemovableHandle):
-    """Removes a hook on a tensor or a node, by remove() or at the end of a `with` block. A backward pass that is under way still calls it."""
+    """Removes a hook on a tensor or a node, by remove() or at the end of a `with` block. A running backward pass still calls the hook."""
 
     def __init__(self, number):
         self.id = number
         self.leaves, self.weakly = (), None
 
     def remove(self):
-        """Removes the hook; nothing where it is gone."""
+        """Removes the hook. It has no effect if it is already removed."""
         if self.weakly is not None:
             self.weakly.hold()  # until the runs are over that still call it
             self.weakly = None
@@ -101,8 +101,8 @@ def replacements(hook, olds, news):
 @extends(Tensor)
 class Tensor:
     def register_hook(self, hook):
-        """Has hook(grad) called when the gradient of the tensor is computed; a tensor that it gives takes its place. The result
-        removes the hook.
+        """Registers a hook that is called with the gradient of the tensor, and returns a handle that removes it. A tensor that the hook returns
+        replaces the gradient.
 
         >>> x = torch.ones(2, requires_grad=True)
         >>> handle = x.register_hook(lambda grad: grad * 10)
@@ -120,7 +120,7 @@ class Tensor:
         return registered(_f.register_hook, self, came)
 
     def register_post_accumulate_grad_hook(self, hook):
-        """Has hook(tensor) called when the gradient of the tensor, a leaf, has been added to. The result removes the hook."""
+        """Registers a hook that is called with the leaf after its gradient was accumulated, and returns a handle that removes it."""
         this = ref(self)
 
         def accumulated(given, _):
@@ -133,8 +133,8 @@ class Tensor:
 @extends(Node)
 class Node:
     def register_hook(self, fn):
-        """Has fn(grad_inputs, grad_outputs) called when gradients have gone through the node; a tuple that it gives takes the place of
-        grad_inputs. The result removes the hook."""
+        """Registers a hook `fn(grad_inputs, grad_outputs)` that is called after the node was executed, and returns a handle that removes it. A tuple
+        that it returns replaces grad_inputs."""
 
         def left(given, count):
             operands, results = tuple(given[:count]), tuple(given[count:])
@@ -143,8 +143,8 @@ class Node:
         return registered(_f.node_register_hook, self._h, left)
 
     def register_prehook(self, fn):
-        """Has fn(grad_outputs) called before gradients go through the node; a tuple that it gives takes their place. The result removes
-        the hook."""
+        """Registers a hook `fn(grad_outputs)` that is called before the node is executed, and returns a handle that removes it. A tuple that it
+        returns replaces grad_outputs."""
         return registered(_f.node_register_prehook, self._h, lambda given, _: replacements(fn, tuple(given), fn(tuple(given))))
 
 
@@ -159,8 +159,8 @@ refusals = Refusals()
 
 
 class saved_tensors_hooks:
-    """A context manager under which operations do not save tensors for their gradients, but what pack_hook makes of them; unpack_hook
-    makes a tensor of that again.
+    """Returns a context manager in which operations save `pack_hook(tensor)` for backward instead of the tensor; `unpack_hook` converts it back when
+    it is needed.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy().copy(), torch.from_numpy):
@@ -184,7 +184,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A context manager under which operations save copies on the CPU of what their gradients need."""
+    """Returns a context manager in which operations save copies on the CPU of the tensors that backward needs."""
 
     def __init__(self, pin_memory=False, device_type="cuda"):
         def pack(tensor):
@@ -195,7 +195,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message):
-    """A context manager under which saved_tensors_hooks is refused, in these words."""
+    """Returns a context manager in which saved_tensors_hooks raises RuntimeError with the given message."""
     if refusals.depth:
         raise RuntimeError(error_message)
     before, refusals.text = refusals.text, error_message
@@ -206,8 +206,10 @@ def disable_saved_tensors_hooks(error_message):
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Has fn called in each run with the gradients of several tensors once the last of them that the run comes to is computed, with None
-    for those that it does not come to (mode="all"), or with the first of them alone (mode="any"). The result removes the hook.
+    """Registers a hook on several tensors, and returns a handle that removes it.
+
+    With mode="all" each backward pass calls `fn` with the gradients of all tensors, None for undefined ones, once they are computed. With mode="any"
+    it calls `fn` with the first gradient.
 
     >>> a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print([grad is not None for grad in grads]))

@@ -1,4 +1,4 @@
-"""The recorded calls of a graph as Python objects: one for each node, as long as somebody holds it."""
+"""Nodes of the autograd graph as Python objects: one object for each node while it is referenced."""
 
 from collections import namedtuple
 from weakref import WeakValueDictionary
@@ -17,7 +17,7 @@ leaves = WeakValueDictionary()
 
 
 class Node(NodeBase):
-    """A recorded call, as grad_fn gives it. It keeps what the call saved, and the graph behind it."""
+    """A node of the autograd graph, as `grad_fn` returns it. It keeps the node's saved tensors and the graph before it."""
 
     __slots__ = ("__weakref__",)
 
@@ -74,7 +74,7 @@ class Node(NodeBase):
 
 
 class AccumulateGrad(Node):
-    """Where the gradient of a leaf is added to those that came before."""
+    """The node that accumulates the gradient of a leaf."""
 
     __slots__ = ()
 
@@ -85,7 +85,7 @@ class AccumulateGrad(Node):
 
 
 class SavedTensor:
-    """What a recorded call saved of an argument or result: `_raw_saved_self` of its node."""
+    """A saved tensor of a node, such as `_raw_saved_self`."""
 
     __slots__ = ("node", "argument", "place")
 
@@ -114,7 +114,7 @@ def saved_tensor(node, argument, place):
 
 
 class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr"))):
-    """Where a gradient goes: to a node, and to which of its results."""
+    """An edge of the graph: a node and an output number."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""vmap, and what functions of functions know of nested tensors: tuples, lists, deques and dicts of them."""
+"""vmap, and functions on nested structures (tuples, lists, deques and dicts) of tensors."""
 
 from collections import deque
 from copy import copy
@@ -12,7 +12,7 @@ from .._gen import gen_functions as _f
 
 
 def mapped(change, tree, *others):
-    """A structure with each of its tensors changed, by a function of those in the same places of others."""
+    """Returns a structure with each leaf replaced by `change` of it and the corresponding leaves of `others`."""
     if isinstance(tree, dict):
         made = copy(tree)  # with what else a dict has, as a defaultdict its default
         for k, v in tree.items():
@@ -27,7 +27,7 @@ def mapped(change, tree, *others):
 
 
 def leaves(tree):
-    """The tensors and other values of a structure, in order."""
+    """Returns the leaves of a structure, tensors and other values, in order."""
     found = []
     mapped(found.append, tree)
     return found
@@ -38,13 +38,13 @@ def tensors(tree):
 
 
 def refilled(tree, values):
-    """A structure with other values in the places of its own."""
+    """Returns a structure of the same form with other leaves."""
     values = iter(values)
     return mapped(lambda _: next(values), tree)
 
 
 def shape_of(tree):
-    """What two structures of the same form have in common."""
+    """Returns the form of a structure: the structure with None for each leaf."""
     return mapped(lambda _: None, tree)
 
 
@@ -157,10 +157,12 @@ class Mapping:
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """A function that calls `func` once for all examples along a dimension of its arguments: `in_dims` for all of them, or for each in a
-    tuple, None where an argument is the same for every example. Its operations are computed for all examples at once; those without a rule
-    for that run for each by itself. The results have the examples along `out_dims`. Random operations are refused unless `randomness` is
-    "different", for other numbers in each example, or "same". With `chunk_size`, at most so many examples are computed at a time.
+    """Returns a function that applies `func` to all elements of a batch: it calls `func` once, with tensors that stand for one batch element.
+
+    `in_dims` is the batch dimension of all arguments, or a tuple or structure with one for each; None passes an argument unbatched. Results have the
+    batch dimension at `out_dims`. Operators without a batching rule are executed for each batch element in turn. Random operators raise RuntimeError
+    unless `randomness` is "different", for independent numbers in each element, or "same". `chunk_size` limits the number of batch elements that are
+    computed at once.
 
     >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.tensor([[1., 2.], [3., 4.], [5., 6.]]))
     tensor([ 3.,  7., 11.])

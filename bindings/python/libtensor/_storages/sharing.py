@@ -1,4 +1,4 @@
-"""Tensors and storages between processes: memory that both map, sent as a file descriptor."""
+"""Tensors and storages in shared memory, sent to other processes as file descriptors."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ registered = False
 
 
 def register():
-    """Makes multiprocessing send tensors and storages as shared memory from now on."""
+    """Makes multiprocessing send tensors and storages through shared memory."""
     global registered
     if not registered:
         from multiprocessing.reduction import ForkingPickler
@@ -28,13 +28,13 @@ def register():
 
 
 def spawning():
-    """The process that is being started with what is pickled, None without one."""
+    """Returns the process that is being started with the current pickle, or None."""
     context = sys.modules.get("multiprocessing.context")
     return context and context.get_spawning_popen()
 
 
 def movable(storage):
-    """Tells whether the storage is in shared memory or can be moved there."""
+    """Returns whether the storage is in shared memory or can be moved there."""
     return _f.storage_is_shared(storage) or _f.storage_resizable(storage)
 
 
@@ -53,7 +53,7 @@ def reduce_storage(storage):
 
 
 def parcel(descriptor, process):
-    """A descriptor in a form that is pickled: a process that is being started inherits it, others fetch it."""
+    """Returns a picklable form of a file descriptor: a process that is being started inherits it, other processes request it."""
     if process or sys.platform != "linux":
         from multiprocessing.reduction import DupFd
 
@@ -81,7 +81,7 @@ def rebuild_storage(descriptor, nbytes):
 
 
 def send(tensor):
-    """The pickle of a tensor for another process."""
+    """Reduces a tensor for pickling to another process. Raises RuntimeError for a non-leaf tensor that requires grad."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process boundaries. "
@@ -91,7 +91,7 @@ def send(tensor):
 
 
 def reduce_tensor(tensor):
-    """The storage goes where both processes map it; of what is not one piece of memory the parts do."""
+    """Reduces a dense tensor to its storage in shared memory, and other tensors to their parts."""
     if tensor.layout is not strided or tensor.is_quantized or tensor.is_meta:
         return _serialize.reduce(tensor)
     storage = _f.untyped_storage(tensor)

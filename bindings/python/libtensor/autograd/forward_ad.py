@@ -1,4 +1,4 @@
-"""Tensors with tangents, under the names of torch.autograd.forward_ad."""
+"""Dual tensors of forward-mode differentiation, under the names of torch.autograd.forward_ad."""
 
 from threading import local
 from typing import NamedTuple
@@ -13,7 +13,7 @@ entered = local()  # the transform around the thread's level, and the levels
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What unpack_dual() gives: a tensor without its tangent, and that, or None."""
+    """The result of unpack_dual(): the primal, and the tangent or None."""
 
     primal: Tensor
     tangent: Tensor | None
@@ -28,7 +28,7 @@ def current(number, name):
 
 
 def enter_dual_level():
-    """Begins a level, in which tensors can have tangents; exit_dual_level() ends it. Levels do not nest: func.jvp is what does."""
+    """Enters a level of forward-mode differentiation, which exit_dual_level() leaves. Levels cannot be nested; use func.jvp for that."""
     if hasattr(entered, "level"):
         raise RuntimeError("Nested forward mode AD is not supported at the moment; func.jvp nests")
     around = _f.transform_level()
@@ -38,7 +38,7 @@ def enter_dual_level():
 
 
 def exit_dual_level(*, level=None):
-    """Ends the level. Tensors that are left of it are their primals."""
+    """Leaves the level. Dual tensors become their primals."""
     current(level, "exit_dual_level")
     if not hasattr(entered, "level"):
         raise RuntimeError("exit_dual_level: no level is under way; enter_dual_level() begins one")
@@ -48,7 +48,7 @@ def exit_dual_level(*, level=None):
 
 
 class dual_level:
-    """A block in which tensors can have tangents.
+    """A context manager in which tensors can have tangents.
 
     >>> forward_ad = torch.autograd.forward_ad
     >>> with forward_ad.dual_level():
@@ -65,7 +65,8 @@ class dual_level:
 
 
 def make_dual(tensor, tangent, *, level=None):
-    """`tensor` with a tangent of its sizes, dtype and device: what is computed of it has the derivative in that direction as its own."""
+    """Returns `tensor` with a tangent of its sizes, dtype and device. Results that are computed from it have the derivative in that direction as
+    their tangent."""
     number = current(level, "make_dual")
     if number is None:
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
@@ -76,7 +77,7 @@ def make_dual(tensor, tangent, *, level=None):
 
 
 def unpack_dual(tensor, *, level=None):
-    """A tensor without its tangent, and that: None where it has none, or no level is under way."""
+    """Returns the primal and the tangent of a tensor; the tangent is None for a tensor without one, and outside of a level."""
     number = current(level, "unpack_dual")
     if number is None:
         return UnpackedDualTensor(tensor, None)

@@ -1,7 +1,7 @@
-"""Whole Jacobians and Hessians of functions of tensors, and products with them, under the names of torch.autograd.functional.
+"""Jacobians, Hessians and products with them, under the names of torch.autograd.functional.
 
-A function gets a tensor or a tuple of tensors, and gives a tensor or a tuple of tensors. Inputs are taken apart from what they were
-computed of, unless create_graph is true: then the results can be differentiated again.
+Functions take and return a tensor or a tuple of tensors. Inputs are detached, unless create_graph is True: then the results can be differentiated
+again.
 """
 
 from .._core.modes import inference_mode, is_grad_enabled, set_grad_enabled
@@ -138,7 +138,7 @@ def single(outputs, several, name):
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
-    """What `func` gives of `inputs`, and the product of the vector `v` with its Jacobian there; `v` is like the outputs.
+    """Returns `func(*inputs)` and the product of the vector `v`, of the outputs' sizes, with the Jacobian at `inputs`.
 
     >>> torch.autograd.functional.vjp(lambda x: x * x, torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
@@ -152,7 +152,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
-    """What `func` gives of `inputs`, and the product of its Jacobian there with the vector `v`, which is like the inputs.
+    """Returns `func(*inputs)` and the product of the Jacobian at `inputs` with the vector `v`, of the inputs' sizes.
 
     >>> torch.autograd.functional.jvp(lambda x: x * x, torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
@@ -185,7 +185,7 @@ def sloping(func, inputs, v, name, create_graph, strict):
 
 
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
-    """What `func`, whose result is a single element, gives of `inputs`, and the product of the vector `v` with its Hessian there.
+    """Returns `func(*inputs)`, a single element, and the product of the vector `v` with the Hessian at `inputs`.
 
     >>> torch.autograd.functional.vhp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     (tensor(9.), tensor([  6., 120.]))
@@ -198,9 +198,9 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
-    """What `func`, whose result is a single element, gives of `inputs`, and the product of its Hessian there with the vector `v`.
+    """Returns `func(*inputs)`, a single element, and the product of the Hessian at `inputs` with the vector `v`.
 
-    The Hessian is symmetric: vhp() gives the same at less cost.
+    The Hessian is symmetric, so vhp() returns the same values at lower cost.
 
     >>> torch.autograd.functional.hvp(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]), torch.tensor([1., 10.]))
     (tensor(9.), tensor([  6., 120.]))
@@ -220,10 +220,11 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
-    """The Jacobian of `func` at `inputs`: the sizes of an output, then those of an input; nested in tuples where these are several.
+    """Returns the Jacobian of `func` at `inputs`: a tensor of the output's sizes followed by the input's, nested in tuples for several outputs or
+    inputs.
 
-    Rows are computed one by one, with `vectorize` too, which takes complex outputs; then the gradients are those of their real parts. The
-    strategy "forward-mode", which needs it, gives the derivatives along the real parts of inputs, in the dtype of the output.
+    Rows are computed one at a time, also with `vectorize`. With `vectorize` outputs may be complex; the gradients are then those of their real parts.
+    `strategy="forward-mode"`, which requires `vectorize`, computes derivatives with respect to the real parts of inputs, in the dtype of the output.
 
     >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1., 2.]))
     tensor([[2., 0.],
@@ -281,7 +282,7 @@ def columns(output, number, inputs, create_graph):
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
-    """The Hessian at `inputs` of `func`, whose result is a single element; nested in tuples twice where the inputs are several.
+    """Returns the Hessian at `inputs` of `func`, whose result is a single element; nested in tuples of tuples for several inputs.
 
     >>> torch.autograd.functional.hessian(lambda x: (x ** 3).sum(), torch.tensor([1., 2.]))
     tensor([[ 6.,  0.],

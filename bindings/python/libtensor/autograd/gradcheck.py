@@ -1,4 +1,4 @@
-"""Checks of derivatives against differences of the function's values: gradcheck and gradgradcheck."""
+"""Comparison of derivatives with finite differences: gradcheck and gradgradcheck."""
 
 import itertools
 import warnings
@@ -15,7 +15,7 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 
 class GradcheckError(RuntimeError):
-    """The derivatives that a function's graph gives are not those that its values show."""
+    """Computed derivatives differ from finite differences."""
 
 
 def gradcheck(
@@ -36,12 +36,11 @@ def gradcheck(
     fast_mode=False,
     masked=None,
 ):
-    """Tells whether the gradients of `func` at `inputs` are what central differences of its values give, for the inputs that
-    require gradients; where not, a GradcheckError says which, unless `raise_exception` is false.
+    """Returns True if the gradients of `func` at `inputs` agree with central differences, for all inputs that require grad.
 
-    Inputs should be float64 or complex128. Of complex inputs and outputs the real and the imaginary part count as numbers of
-    their own. `fast_mode` compares in one random direction rather than element by element. Of sparse inputs the entries alone are changed and
-    have gradients, whatever `masked` says.
+    Otherwise raises GradcheckError, which names the gradient, or returns False if `raise_exception` is False. Inputs should be float64 or complex128.
+    The real and imaginary parts of complex tensors are compared separately. `fast_mode` compares in one random direction instead of element by
+    element. Of sparse inputs only the specified elements are perturbed, for any value of `masked`.
 
     >>> x = torch.tensor([0.5, 2.], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,))
@@ -84,8 +83,10 @@ def gradgradcheck(
     fast_mode=False,
     masked=False,
 ):
-    """gradcheck() of the gradients of `func`: tells whether the second derivatives at `inputs`, and the derivatives with respect to
-    the gradients that a run begins with (`grad_outputs`, random ones unless given), are right.
+    """Returns True if the second derivatives of `func` at `inputs`, and the derivatives with respect to `grad_outputs`, agree with central
+    differences.
+
+    `grad_outputs` are the gradients with respect to the outputs, random by default. Errors and options are those of gradcheck().
 
     >>> x = torch.tensor([0.5, 2.], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))

@@ -1,4 +1,4 @@
-"""Graphs: their nodes, where gradients go, and hooks on what operations save."""
+"""The autograd graph: gradient edges and saved-tensor hooks."""
 
 from contextlib import contextmanager
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def get_gradient_edge(tensor):
-    """Where the gradient of a tensor goes: to the node that made it, or that adds it up.
+    """Returns the edge that receives the gradient of a tensor: its grad_fn, or the AccumulateGrad node of a leaf, and the output number.
 
     >>> torch.autograd.graph.get_gradient_edge(torch.ones(2, requires_grad=True).exp()).node.name()
     'ExpBackward0'
@@ -34,7 +34,8 @@ def get_gradient_edge(tensor):
 
 
 def increment_version(tensor):
-    """Counts a write to a tensor, or to several, that no operation made, so that a gradient that needs it as it was is refused."""
+    """Increments the version counter of a tensor, or of each of several, after a write that no operator made, so that a backward pass that needs the
+    previous value raises RuntimeError."""
     for one in [tensor] if isinstance(tensor, Tensor) else tensor:
         _f.increment_version(one)
 
@@ -115,8 +116,10 @@ def written(name, args, kwargs):
 
 @contextmanager
 def allow_mutation_on_saved_tensors():
-    """A context manager under which what operations save may be written to, by functions and methods that are called in it: they
-    copy it first. Gradients of what was recorded in it are computed in it.
+    """Returns a context manager in which saved tensors may be written to in place: functions and methods that are called in it copy the saved tensor
+    first.
+
+    The backward pass of operations in the context must also run in the context.
 
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     x = torch.tensor([2.0, 3.0], requires_grad=True)

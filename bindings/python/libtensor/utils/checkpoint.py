@@ -1,4 +1,4 @@
-"""Graphs that save little: what a part of a computation saved is thrown away, and computed again when its gradient is."""
+"""Activation checkpointing: intermediate tensors are not saved for backward, but computed again in the backward pass."""
 
 import warnings
 from contextlib import contextmanager, nullcontext
@@ -15,7 +15,7 @@ __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_conte
 
 
 class CheckpointError(RuntimeError):
-    """A function that was called again saved other tensors than before."""
+    """The recomputation of a checkpoint saved other tensors than the original call."""
 
 
 def noop_context_fn():
@@ -34,14 +34,13 @@ def checkpoint(
     preserve_rng_state=True,
     **kwargs,
 ):
-    """What `function` gives of the arguments. What its operations would have saved for gradients is not kept: the function is called
-    again when a gradient needs it, with the random numbers that it drew before unless `preserve_rng_state` is false.
+    """Returns `function(*args, **kwargs)` without saving its intermediate tensors for backward: the backward pass calls the function again.
 
-    With `use_reentrant` the function is recorded as one operation, whose gradient runs backward() inside: only tensors among `args`
-    and leaves get gradients then, and autograd.grad() is refused. `context_fn` gives two contexts, for both calls.
-    `determinism_check="none"` leaves out the comparison of shapes, dtypes and devices of what both calls save. The second call stops, by
-    an exception, when all is saved that the first one saved, unless `early_stop` is false, or set_checkpoint_early_stop() says otherwise.
-    `debug` is accepted.
+    Random numbers are the same in both calls, unless `preserve_rng_state` is False. With `use_reentrant` the function becomes one node of the graph,
+    which runs a nested backward pass: only tensors among `args` and leaves get gradients then, and autograd.grad() raises RuntimeError. `context_fn`
+    returns two context managers, for the first and the second call. `determinism_check="none"` disables the comparison of shapes, dtypes and devices
+    of the saved tensors of both calls. The second call is interrupted by an exception once all saved tensors are recomputed, unless `early_stop` is
+    False; set_checkpoint_early_stop() overrides it. `debug` is ignored.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint(lambda x: (x * 2).exp(), x, use_reentrant=False).sum().backward()
@@ -78,7 +77,7 @@ early = EarlyStop()
 
 @contextmanager
 def set_checkpoint_early_stop(enable):
-    """A context manager under which `enable` counts for checkpoint() in the place of its `early_stop`.
+    """Returns a context manager in which `enable` overrides the argument `early_stop` of checkpoint().
 
     >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
     ...     y = torch.utils.checkpoint.checkpoint(torch.exp, torch.ones(1, requires_grad=True), use_reentrant=False)
@@ -228,7 +227,8 @@ class Reentrant(Function):
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
-    """What functions, applied one after the other, give of `input`: in `segments` parts, of which all but the last are checkpoints.
+    """Applies `functions` one after the other to `input`, in `segments` segments, of which all but the last are checkpointed. Returns the last
+    result.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint_sequential([torch.exp, torch.sin, torch.exp], 2, x).sum().backward()
