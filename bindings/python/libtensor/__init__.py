@@ -99,7 +99,7 @@ newaxis = None
 _SUBMODULES = frozenset(
     (
         *("accelerator", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5"),
-        *("linalg", "mps", "multiprocessing", "nn", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
+        *("linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
         *("special", "storage", "testing", "utils", "version", "xpu", "_C"),
     )
 )

@@ -20,6 +20,7 @@ from . import mps as mps
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import ops as ops
+from . import optim as optim
 from . import overrides as overrides
 from . import random as random
 from . import return_types as return_types

@@ -1,0 +1,146 @@
+"""What the updates of optimizers share: options, scalars, and arithmetic on lists of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+from .. import float32, float64, get_default_dtype, strided, tensor, view_as_real
+from .._core.tensor import Tensor
+
+Tensors: TypeAlias = list[Tensor]
+Scalar: TypeAlias = float | Tensor
+Closure: TypeAlias = Callable[[], Any] | None
+
+
+def require(fact: Any, text: str, value: Any) -> None:
+    """Raises ValueError with `text` and the option's value unless `fact` is true."""
+    if not fact:
+        raise ValueError(f"{text}: {value}")
+
+
+def check_lr(lr: Scalar, text: str = "Invalid learning rate") -> None:
+    """Raises ValueError for a learning rate that is negative, NaN or a tensor of several elements."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    require(lr >= 0.0, text, lr)
+
+
+def scalar(value: Any) -> Any:
+    """Returns a tensor of one element without dimensions, and anything else as it is."""
+    return value.squeeze() if isinstance(value, Tensor) and value.dim() != 0 else value
+
+
+def number(value: Any) -> Any:
+    """Returns the number of a tensor of one element, and anything else as it is."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def new_step() -> Tensor:
+    """Returns the count of steps of a parameter that was not updated: 0 in float32, or in float64 where that is the default dtype."""
+    return tensor(0.0, dtype=float64 if get_default_dtype() is float64 else float32)
+
+
+def check_steps(steps: Iterable[Any]) -> None:
+    """Raises RuntimeError for counts of steps that are not tensors."""
+    if not all(isinstance(step, Tensor) for step in steps):
+        raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+
+
+def check_choice(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    """Raises RuntimeError where `fused` is combined with what excludes it."""
+    if fused:
+        if differentiable:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if foreach:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_fused(params: Tensors) -> None:
+    """Raises RuntimeError for parameters that the fused updates do not support."""
+    for param in params:
+        if not param.is_floating_point():
+            raise RuntimeError(
+                "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', 'hpu', 'cpu', "
+                f"'mtia', 'privateuseone'] but {param.dtype} and {param.device.type}"
+            )
+
+
+def check_capturable(capturable: bool, params: Tensors) -> None:
+    """Raises AssertionError where `capturable` is asked for on a device without captured graphs."""
+    devices = ("cuda", "xpu", "hpu", "privateuseone", "xla")
+    assert not capturable or all(param.device.type in devices for param in params), (
+        f"If capturable=True, params and state_steps must be on supported devices: {list(devices)}."
+    )
+
+
+def fuses(params: Tensors, *others: Tensors) -> bool:
+    """Returns whether the fused updates give what the separate operators give, within rounding: for dense float32 and float64 tensors of one
+    dtype on the CPU."""
+    return all(
+        p.dtype in (float32, float64)
+        and p.device.type == "cpu"
+        and all(t.dtype is p.dtype and t.layout is strided and t.shape == p.shape and t.device == p.device for t in row)
+        for p, *row in zip(params, *others, strict=False)
+    )
+
+
+def real(tensors: Sequence[Tensor | None]) -> Any:
+    """Returns views of complex tensors as pairs of real numbers; other tensors and None as they are."""
+    return [view_as_real(t) if t is not None and t.is_complex() else t for t in tensors]
+
+
+def gradients(grads: Tensors, maximize: bool) -> Tensors:
+    """Returns the gradients, negated in order to maximize."""
+    return _foreach_neg(grads) if maximize else grads
+
+
+def _each(values: Any, count: int) -> Sequence[Any]:
+    return values if isinstance(values, (list, tuple)) else [values] * count
+
+
+def _foreach_neg(xs: Tensors) -> Tensors:
+    return [-x for x in xs]
+
+
+def _foreach_sqrt(xs: Tensors) -> Tensors:
+    return [x.sqrt() for x in xs]
+
+
+def _foreach_add(xs: Tensors, ys: Any, alpha: Any = 1) -> Tensors:
+    return [x.add(y, alpha=alpha) for x, y in zip(xs, _each(ys, len(xs)), strict=False)]
+
+
+def _foreach_add_(xs: Tensors, ys: Any, alpha: Any = 1) -> None:
+    for x, y in zip(xs, _each(ys, len(xs)), strict=False):
+        x.add_(y, alpha=alpha)
+
+
+def _foreach_mul_(xs: Tensors, ys: Any) -> None:
+    for x, y in zip(xs, _each(ys, len(xs)), strict=False):
+        x.mul_(y)
+
+
+def _foreach_div_(xs: Tensors, ys: Any) -> None:
+    for x, y in zip(xs, _each(ys, len(xs)), strict=False):
+        x.div_(y)
+
+
+def _foreach_maximum_(xs: Tensors, ys: Tensors) -> None:
+    for x, y in zip(xs, ys, strict=False):
+        x.copy_(x.maximum(y))
+
+
+def _foreach_lerp_(xs: Tensors, ys: Tensors, weight: Any) -> None:
+    for x, y in zip(xs, ys, strict=False):
+        x.lerp_(y, weight)
+
+
+def _foreach_addcmul_(xs: Tensors, ys: Tensors, zs: Tensors, values: Any) -> None:
+    for x, y, z, value in zip(xs, ys, zs, _each(values, len(xs)), strict=False):
+        x.addcmul_(y, z, value=value)
+
+
+def _foreach_addcdiv_(xs: Tensors, ys: Tensors, zs: Tensors, values: Any) -> None:
+    for x, y, z, value in zip(xs, ys, zs, _each(values, len(xs)), strict=False):
+        x.addcdiv_(y, z, value=value)

@@ -1,0 +1,149 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.modes import enable_grad
+from .._core.tensor import Tensor
+from ._lists import (
+    Closure,
+    Scalar,
+    Tensors,
+    _foreach_add,
+    _foreach_add_,
+    _foreach_mul_,
+    check_choice,
+    check_fused,
+    check_lr,
+    gradients,
+    number,
+    require,
+    scalar,
+)
+from .optimizer import Optimizer, ParamsT, _use_grad_for_differentiable
+
+__all__ = ["SGD", "sgd"]
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum: `v = momentum * v + (1 - dampening) * grad`, `param -= lr * v`.
+
+    `weight_decay * param` is added to the gradient first; with `nesterov` the step is `grad + momentum * v`; with `maximize` it goes up.
+
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     w.sum().backward()
+    ...     optimizer.step()
+    >>> w
+    tensor([0.7100, 0.7100], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: Scalar = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: Scalar = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        require(momentum >= 0.0, "Invalid momentum value", momentum)
+        require(weight_decay >= 0.0, "Invalid weight_decay value", weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {"lr": scalar(lr), "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov}
+        defaults |= {"maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused}
+        super().__init__(params, defaults)
+        check_choice(fused, foreach, differentiable)
+        self._step_supports_amp_scaling = bool(fused)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in (("nesterov", False), ("maximize", False), ("foreach", None), ("differentiable", False), ("fused", False)):
+                group.setdefault(name, value)
+
+    @_use_grad_for_differentiable
+    def step(self, closure: Closure = None) -> Any:
+        """Updates the parameters; returns what `closure` returns."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            params: Tensors = [param for param in group["params"] if param.grad is not None]
+            grads: Tensors = [param.grad for param in params]  # type: ignore[misc]
+            if group["fused"]:
+                check_fused(params)
+            has_momentum = group["momentum"] != 0
+            states = [self.state[param] for param in params] if has_momentum else []
+            buffers: list[Tensor | None] = [state.get("momentum_buffer") for state in states]
+            sgd(
+                params,
+                grads,
+                buffers,
+                has_sparse_grad=any(grad.is_sparse for grad in grads),
+                foreach=group["foreach"],
+                fused=group["fused"],
+                grad_scale=getattr(self, "grad_scale", None),
+                found_inf=getattr(self, "found_inf", None),
+                weight_decay=group["weight_decay"],
+                momentum=group["momentum"],
+                lr=group["lr"],
+                dampening=group["dampening"],
+                nesterov=group["nesterov"],
+                maximize=group["maximize"],
+            )
+            for state, buffer in zip(states, buffers, strict=False):
+                state["momentum_buffer"] = buffer
+        return loss
+
+
+def sgd(
+    params: Tensors,
+    d_p_list: Tensors,
+    momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: Scalar,
+    momentum: float,
+    lr: Scalar,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """Updates `params` by the gradients `d_p_list` in place, and puts the buffers of momentum in the place of None; see `SGD`."""
+    grads = gradients(d_p_list, maximize)
+    if isinstance(weight_decay, Tensor) or weight_decay != 0:
+        if isinstance(weight_decay, Tensor):
+            grads = [grad + weight_decay * param for grad, param in zip(grads, params, strict=False)]
+        else:
+            grads = _foreach_add(grads, params, alpha=weight_decay)
+    if momentum != 0:
+        old = [i for i, buffer in enumerate(momentum_buffer_list) if buffer is not None]
+        buffers: Tensors = [momentum_buffer_list[i] for i in old]  # type: ignore[misc]
+        _foreach_mul_(buffers, momentum)
+        _foreach_add_(buffers, [grads[i] for i in old], alpha=1 - dampening)
+        for i, grad in enumerate(grads):
+            if momentum_buffer_list[i] is None:
+                momentum_buffer_list[i] = grad.detach().clone()
+        moved: Tensors = momentum_buffer_list  # type: ignore[assignment]
+        grads = _foreach_add(grads, moved, alpha=momentum) if nesterov else moved
+    if isinstance(lr, Tensor) and lr.requires_grad:
+        for param, grad in zip(params, grads, strict=False):
+            param.addcmul_(grad, lr, value=-1)
+    else:
+        _foreach_add_(params, grads, alpha=-number(lr))
