@@ -84,8 +84,8 @@ def links_lead_somewhere(folder):
     (version,) = re.findall(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     for path in folder.rglob("*.md"):
         for link in re.findall(r"\]\(([^)#: ][^) ]*)\)", path.read_text()):
-            name = link.removeprefix(f"{HOME}/blob/v{version}/")
-            assert (ROOT / name if name != link else path.parent / link).exists() or link == HOME, f"{path.name} links to {link}"
+            name = link.removeprefix(f"{HOME}/blob/v{version}/").partition("#")[0]
+            assert (path.parent / name if link.startswith(name) else ROOT / name).exists() or link == HOME, f"{path.name} links to {link}"
 
 
 def prints(text, *command, cwd, **environment):

@@ -102,6 +102,12 @@ func convolve(c aten.Ctx, v convolution, self, weight, bias *tensor.Tensor) (*te
 	if s.Err != nil {
 		return nil, s.Err
 	}
+	if !alone && self.Sizes()[0] == 0 {
+		self, weight, bias = v.emptyBatch(s, self, weight, bias)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	if err := v.check(self, weight, bias); err != nil {
 		return nil, err
 	}
@@ -200,6 +206,22 @@ func (v *convolution) check(self, weight, bias *tensor.Tensor) error {
 		return v.wrong("input, weight and bias should have the same dtype, but got %v", dtypes(self, weight, bias))
 	}
 	return nil
+}
+
+// emptyBatch casts the operands to the dtype that the result has for an input without examples. As in PyTorch, the dtypes may then differ:
+// the weight counts as a 0-dim tensor in promotion. Operands that are refused stay as they are.
+func (v *convolution) emptyBatch(s *scope, self, weight, bias *tensor.Tensor) (_, _, _ *tensor.Tensor) {
+	made := self.DType()
+	if made.IsComplex() || !v.transposed && bias != nil && bias.DType() != made {
+		return self, weight, bias
+	}
+	if weight.DType().Category() > made.Category() {
+		made = dtype.Promote(made, weight.DType())
+	}
+	if bias != nil {
+		bias = s.Cast(bias, made)
+	}
+	return s.Cast(self, made), s.Cast(weight, made), bias
 }
 
 // sizes are those of the result behind channels. The padding gets numbers where it has a name.

@@ -22,7 +22,11 @@ type dropping struct {
 // drop gives self itself where nothing is left out.
 func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if !(p >= 0 && p <= 1) {
-		return nil, status.Valuef("%s: p must be from 0 to 1, but is %v", k.op, p)
+		wrong := status.Valuef
+		if math.IsNaN(p) {
+			wrong = status.Runtimef
+		}
+		return nil, wrong("%s: p must be from 0 to 1, but is %v", k.op, p)
 	}
 	if p == 0 || !train || self.Numel() == 0 {
 		if out == nil {

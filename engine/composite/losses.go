@@ -251,11 +251,11 @@ func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full b
 		}
 	}
 	if s.Err == nil && !slices.Equal(self.Sizes(), variance.Sizes()) {
-		different, n := 0, self.Dim()
+		different, n := int64(0), self.Dim() // the sum of the sizes that differ
 		if n == variance.Dim() {
 			for i, size := range self.Sizes() {
 				if size != variance.Sizes()[i] {
-					different++
+					different += variance.Sizes()[i]
 				}
 			}
 		}
@@ -263,7 +263,7 @@ func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full b
 		case n > 0 && slices.Equal(self.Sizes()[:n-1], variance.Sizes()):
 			variance = s.Unsqueeze(variance, -1)
 		case different != 1:
-			return nil, status.Valuef("%s: var must have the sizes of self, %v, but for the last, but has %v", op, self.Sizes(), variance.Sizes())
+			return nil, status.Valuef("%s: var must have the sizes of self, %v, or 1 in one dimension, but has %v", op, self.Sizes(), variance.Sizes())
 		}
 	}
 	// The gradient does not see the bound.
@@ -300,7 +300,11 @@ func NnSoftMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce o
 	s := lose(c, "nn_soft_margin_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
-	return s.reduced(s.negative(s.logSigmoid(s.Mul(self, target))))
+	products := s.Mul(self, target)
+	if s.Err == nil && !slices.Equal(products.Sizes(), self.Sizes()) {
+		return nil, status.Runtimef("%s: target must broadcast to the sizes of self, %v, but has sizes %v", s.Op, self.Sizes(), target.Sizes())
+	}
+	return s.reduced(s.negative(s.logSigmoid(products)))
 }
 
 // NnMultilabelSoftMarginLoss is the mean of binary cross entropies over classes.

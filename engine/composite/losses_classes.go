@@ -244,8 +244,8 @@ func NnMultiMarginLoss(c aten.Ctx, self, target *tensor.Tensor, p int64, margin 
 	if target.Dim() > 1 || target.Numel() != n || target.DType() != dtype.Int64 {
 		return nil, status.Runtimef("%s: target must have the class of each of the %d examples, of int64, but has sizes %v, of %v", s.Op, n, target.Sizes(), target.DType())
 	}
-	if weight != nil && (weight.Dim() != 1 || weight.Sizes()[0] != m) {
-		return nil, status.Runtimef("%s: weight must have %d elements, one for each class, but has sizes %v", s.Op, m, weight.Sizes())
+	if weight != nil && (weight.Dim() != 1 || weight.Sizes()[0] != m || weight.DType() != self.DType()) {
+		return nil, status.Runtimef("%s: weight must have %d elements of %v, one for each class, but has sizes %v, of %v", s.Op, m, self.DType(), weight.Sizes(), weight.DType())
 	}
 	at := s.Reshape(target, n, 1)
 	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })

@@ -101,15 +101,11 @@ func PairwiseDistance(c aten.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim
 // NnOneHot is 1 at the position that an element names, and 0 at others, along a new dimension.
 func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	const op = "nn_one_hot"
-	if !self.DType().IsIntegral() {
-		return nil, status.Runtimef("%s: classes must be integers, but are of %v", op, self.DType())
+	if self.DType() != dtype.Int64 {
+		return nil, status.Runtimef("%s: is only applicable to index tensors of int64, but self is of %v", op, self.DType())
 	}
 	s := within(c, op)
 	defer s.Close()
-	self = s.Cast(self, dtype.Int64)
-	if s.Err != nil {
-		return nil, s.Err
-	}
 	if classes == -1 && self.Numel() == 0 {
 		return nil, status.Runtimef("%s: an empty tensor does not tell the number of classes; give num_classes", op)
 	}

@@ -226,6 +226,26 @@ def test_nothing():
     assert y.tolist() == [[[6, 6, 5, 5, 6, 6, 5]]]
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_an_empty_batch_takes_operands_of_any_dtypes(n, transposed):
+    convolve = getattr(F, f"conv_transpose{n}d" if transposed else f"conv{n}d")
+    for of, kernels in itertools.product([torch.uint8, torch.int64, torch.bfloat16, torch.float32, torch.float64], repeat=2):
+        x, weight = torch.zeros((0, 2) + (4,) * n, dtype=of), torch.zeros((2, 2) + (2,) * n, dtype=kernels)
+        made = convolve(x, weight, torch.zeros(2, dtype=of))
+        assert made.dtype == torch.result_type(torch.zeros(1, dtype=of), torch.zeros((), dtype=kernels))
+        assert made.shape == (0, 2) + (5 if transposed else 3,) * n
+    weight = torch.zeros((2, 2) + (2,) * n, dtype=torch.float64, requires_grad=True)
+    x = torch.zeros((0, 2) + (4,) * n, requires_grad=True)
+    convolve(x, weight).sum().backward()
+    assert x.grad.dtype == torch.float32 and x.grad.shape == x.shape
+    assert weight.grad.dtype == torch.float64 and weight.grad.shape == weight.shape and not weight.grad.any()
+    with pytest.raises(RuntimeError, match="should have the same dtype"):
+        convolve(torch.zeros((1, 2) + (4,) * n), weight)
+    with pytest.raises(RuntimeError, match="should have the same dtype"):
+        convolve(x.to(torch.complex64), weight)
+
+
 def test_tbc():
     x, w, b = integers(6, 2, 3), integers(2, 3, 4), integers(4)
     want = torch.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), b, padding=1).permute(2, 0, 1)
