@@ -33,7 +33,7 @@ REFUSED = {
     "nll_loss batch of floats": (ValueError, lambda: F.nll_loss(X, torch.ones(3))),
     "nll_loss floats": (RuntimeError, lambda: F.nll_loss(X, torch.ones(2))),
     "multi_margin_loss weight": (RuntimeError, lambda: F.multi_margin_loss(X, torch.tensor([0, 1]), weight=torch.ones(5))),
-    "multi_margin_loss weight of int64": (RuntimeError, lambda: F.multi_margin_loss(X, torch.tensor([0, 1]), weight=torch.ones(3, dtype=torch.int64))),
+    "multi_margin_loss weight of int64": (RuntimeError, lambda: F.multi_margin_loss(X, torch.tensor([0, 1]), weight=torch.ones(3).long())),
     "soft_margin_loss": (RuntimeError, lambda: F.soft_margin_loss(torch.ones(()), torch.ones(3))),
     "gaussian_nll_loss var": (ValueError, lambda: F.gaussian_nll_loss(torch.ones(3), torch.ones(3), torch.ones(2))),
     "one_hot int32": (RuntimeError, lambda: F.one_hot(torch.tensor([1], dtype=torch.int32), 3)),
