@@ -101,6 +101,7 @@ _SUBMODULES = frozenset(
         *("accelerator", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5"),
         *("linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
         *("special", "storage", "testing", "utils", "version", "xpu", "_C"),
+        "torch_version",
     )
 )
 
@@ -167,6 +168,10 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("." + name, __name__)
+    if name == "install_as_torch":
+        from ._neighbours.as_torch import install_as_torch
+
+        return install_as_torch
     if name == "Storage":
         return globals()[next(k for k, d in _STORAGES.items() if d is _functions.get_default_dtype()) + "Storage"]
     if name == "default_generator":
@@ -176,7 +181,7 @@ def __getattr__(name):
 
 def __dir__():
     special = {name for name in globals() if name.startswith("__")}
-    return sorted(special | set(__all__) | {name for name in _SUBMODULES if name[0] != "_"} | {"Storage", "default_generator"})
+    return sorted(special | set(__all__) | {name for name in _SUBMODULES if name[0] != "_"} | {"Storage", "default_generator", "install_as_torch"})
 
 
 # A process that already uses multiprocessing, such as a spawned worker, shares the tensors that it sends.

@@ -30,6 +30,7 @@ from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
+from . import torch_version as torch_version
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
@@ -68,6 +69,7 @@ from ._data.random import thread_safe_generator as thread_safe_generator
 from ._gen.gen_functions import *  # noqa: F403
 from ._gradients.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from ._gradients.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from ._neighbours.as_torch import install_as_torch as install_as_torch
 from ._storages.storage import UntypedStorage as UntypedStorage
 from ._storages.typed_storage import TypedStorage as TypedStorage
 from .func import vmap as vmap

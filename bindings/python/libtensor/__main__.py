@@ -1,0 +1,6 @@
+"""Runs a program that is written for PyTorch: python -m libtensor PROGRAM ARGS."""
+
+from libtensor._neighbours.program import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,3 @@
+VERSION: str
+
+def install_as_torch() -> None: ...
