@@ -1,4 +1,4 @@
-"""The former arguments `size_average` and `reduce` of losses."""
+"""The deprecated arguments `size_average` and `reduce` of losses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def get_enum(reduction: str) -> int:
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """Returns the reduction that the former arguments stand for, and warns of them."""
+    """Returns the reduction that corresponds to the deprecated arguments, with a warning."""
     reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     if emit_warning:
         warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=4)

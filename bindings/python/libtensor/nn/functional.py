@@ -20,7 +20,7 @@ from .pooling import *  # noqa: F403
 
 
 def _chosen(function, input, dim, stacklevel, dtype):
-    """A function along `dim`, or along the dimension that PyTorch chooses without: that of classes."""
+    """Applies `function` along `dim`; without `dim` warns and uses PyTorch's implicit choice of the dimension."""
     if dim is None:
         name = function.__name__
         warnings.warn(f"{name}: the dimension is chosen by the number of dimensions, which is deprecated; give dim", stacklevel=stacklevel)
@@ -29,7 +29,8 @@ def _chosen(function, input, dim, stacklevel, dtype):
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+    """Returns `exp(x) / sum(exp(x))` along `dim`, computed relative to the largest element to avoid overflow. `dtype` is the dtype of the computation
+    and the result.
 
     >>> torch.nn.functional.softmax(torch.tensor([1., 1.]), dim=0)
     tensor([0.5000, 0.5000])
@@ -38,7 +39,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """The logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+    """Returns the logarithm of `softmax` along `dim`, computed without cancellation. `dtype` is the dtype of the computation and the result.
 
     >>> torch.nn.functional.log_softmax(torch.tensor([1., 1.]), dim=0)
     tensor([-0.6931, -0.6931])
@@ -47,7 +48,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
-    """`softmax` of -`input`. `dtype` converts elements first.
+    """Returns `softmax(-input)` along `dim`. `dtype` is the dtype of the computation and the result.
 
     >>> torch.nn.functional.softmin(torch.tensor([1., 1.]), dim=0)
     tensor([0.5000, 0.5000])
@@ -56,9 +57,9 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
 
 
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
-    """max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `distance_function`, `pairwise_distance` unless given.
-    With `swap` that of `positive` and `negative` counts where it is smaller than that of `anchor` and `negative`. `reduction` is mean, sum or
-    none.
+    """Returns `max(0, d(anchor, positive) - d(anchor, negative) + margin)`, where d is `distance_function`, by default `pairwise_distance`.
+
+    With `swap` d(positive, negative) is used instead of d(anchor, negative) where it is smaller. `reduction` is mean, sum or none.
 
     >>> torch.nn.functional.triplet_margin_with_distance_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
     tensor(4.0000)
@@ -106,12 +107,15 @@ def multi_head_attention_forward(
     average_attn_weights=True,
     is_causal=False,
 ):
-    """Attention of `num_heads` heads, and its weights, None without `need_weights`: each head attends with its part of the features of `query`
-    (L, N, E), `key` and `value` (S, N, E), or of those without N examples, which `in_proj_weight` and `in_proj_bias` project, or with
-    `use_separate_proj_weight` `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; `out_proj_weight` and `out_proj_bias` project what all get.
-    `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v` take the place of
-    projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries and keys, or have
-    True for what has no weight; `is_causal` tells that `attn_mask` is the causal one.
+    """Returns the output of multi-head attention with `num_heads` heads, and the attention weights, or None without `need_weights`.
+
+    Shapes: `query` (L, N, E), `key` and `value` (S, N, E), or without N; output (L, N, E). `in_proj_weight` (3 E, E) and `in_proj_bias` project
+    query, key and value; with `use_separate_proj_weight` `q_proj_weight`, `k_proj_weight` and `v_proj_weight` do. Each head attends with E /
+    `num_heads` features; `out_proj_weight` and `out_proj_bias` project the concatenated heads. `bias_k` and `bias_v` are appended as a key and a
+    value, and `add_zero_attn` appends a key and a value of zeros; `static_k` and `static_v` replace the projected ones.
+
+    `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N * num_heads, L, S) are bool masks, True for keys that are ignored, or floating-point masks
+    that are added to the scores; `is_causal` asserts that `attn_mask` is the causal mask.
 
     >>> x, w = torch.tensor([[1., 0.], [0., 1.]]), torch.eye(2)
     >>> projections = torch.cat([w, w, w]), None, None, None, False, 0.0, w, None
@@ -130,8 +134,8 @@ def multi_head_attention_forward(
 def linear_cross_entropy(
     input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, options=None
 ):
-    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`. With `options`, `torch.nn.LinearCrossEntropyOptions`, the logits of some
-    examples are made at a time, and made again for the gradient, so that those of all are never in memory together.
+    """Returns `cross_entropy(linear(input, linear_weight, linear_bias), target)`. With `options`, a `torch.nn.LinearCrossEntropyOptions`, the logits
+    are computed in chunks of samples, and again for the gradient, so that the logits of all samples are never in memory at once.
 
     >>> torch.nn.functional.linear_cross_entropy(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.], [0., 2.]]), torch.tensor([1]))
     tensor(0.6931)
@@ -146,14 +150,15 @@ def linear_cross_entropy(
 
 
 def _none_or_dtype(input):
-    """The dtype of a tensor, None for None."""
+    """Returns the dtype of a tensor, None for None."""
     if input is None or isinstance(input, Tensor):
         return None if input is None else input.dtype
     raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
 
 
 def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
-    """A mask as numbers of `target_type` that are added to products of queries and keys: negative infinity where it is True."""
+    """Returns a mask of dtype `target_type` to add to attention scores: negative infinity where a bool mask is True. Floating-point masks are
+    returned unchanged."""
     if mask is None:
         return None
     if mask.dtype is not _bool and not mask.is_floating_point():

@@ -1,4 +1,4 @@
-"""Interpolation to sizes or by factors, of which one may stand alone."""
+"""Interpolation with sizes or scale factors, given as scalars or lists."""
 
 from .._core.tensor import Tensor
 from .._gen import gen_nn_functional as _functions
@@ -7,12 +7,12 @@ __all__ = []
 
 
 def _factors(value):
-    """The list of a number that stands alone."""
+    """Returns a scale factor or list of scale factors as a list."""
     return (value,) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
 def _given(name, input, **lists):
-    """Sizes and factors, of which a number is for all dimensions, but a list of one is not."""
+    """Returns sizes and scale factors as lists: a scalar applies to all dimensions, a list of one item does not."""
     for argument, value in lists.items():
         if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(input, Tensor) and input.dim() > 3:
             raise ValueError(
@@ -22,7 +22,7 @@ def _given(name, input, **lists):
 
 
 def _scaled(name):
-    """The function `name`, whose third argument is a factor, or several."""
+    """Wraps the function `name`, whose third argument is a scale factor or a list of scale factors."""
     inner = getattr(_functions, name)
     if name in ("upsample_nearest", "upsample_bilinear"):
 

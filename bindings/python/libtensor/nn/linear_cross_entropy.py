@@ -1,13 +1,15 @@
-"""How `functional.linear_cross_entropy` divides examples."""
+"""Options of `functional.linear_cross_entropy`."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """`batch_chunk_size` is the number of examples whose logits are made at a time. Without, `chunking_method` tells it: "aspect_ratio", and
-    "auto", have logits take about as much memory as all examples do, "aspect_ratio:n" the n-th part of that, and None has all in one part.
-    The others have no effect: sums of 16-bit floats are made in float32, and the graph may be retained.
+    """How `linear_cross_entropy` divides samples into chunks. `batch_chunk_size` is the number of samples whose logits are computed at once.
+
+    If it is None, `chunking_method` determines it: with "aspect_ratio" or "auto" the logits of a chunk take about as much memory as the input, with
+    "aspect_ratio:n" 1/n of that, and with None all samples are one chunk. The other options have no effect: sums of 16-bit floats are computed in
+    float32, and the graph may be retained.
 
     >>> options = torch.nn.LinearCrossEntropyOptions(batch_chunk_size=2)
     >>> x, w = torch.zeros(4, 3), torch.zeros(5, 3)
@@ -32,7 +34,7 @@ class LinearCrossEntropyOptions:
                 raise ValueError(f"chunking_method must be auto, aspect_ratio, aspect_ratio:n or None, but is {self.chunking_method!r}")
 
     def rows(self, examples, features, classes):
-        """How many examples there are logits of at a time."""
+        """Returns the number of samples of a chunk."""
         rows = min(self.batch_chunk_size or examples, examples)
         method = self.chunking_method
         if method == "auto":

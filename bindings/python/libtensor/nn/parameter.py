@@ -73,12 +73,12 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
-    """Returns the parameter of a pickle. `backward_hooks` is an empty dictionary, which files have for earlier versions."""
+    """Reconstructs a pickled parameter. `backward_hooks` is always an empty dictionary, kept for compatibility with older files."""
     return Parameter(data, requires_grad)
 
 
 def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: dict[str, Any]) -> Parameter:
-    """Returns the parameter of a pickle with its attributes."""
+    """Reconstructs a pickled parameter with its attributes."""
     made = Parameter(data, requires_grad)
     made.__dict__.update(state)
     return made
@@ -113,7 +113,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
 
 class UninitializedTensorMixin:
-    """A parameter or buffer without a shape, until `materialize` allocates it. Its dtype and device are known."""
+    """Base class of parameters and buffers without a shape. `materialize` sets the shape; dtype and device are known before."""
 
     __slots__ = ()
     _allowed_methods = frozenset(("__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short"))

@@ -1,4 +1,4 @@
-"""Attention: the choice of a kernel, causal biases, and attention with functions of scores and positions."""
+"""Attention: selection of a backend, causal biases, and flex_attention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(IntEnum):
-    """The kernels of `scaled_dot_product_attention` that PyTorch names."""
+    """PyTorch's names of backends of `scaled_dot_product_attention`."""
 
     ERROR = -1
     MATH = 0
@@ -29,9 +29,9 @@ class SDPBackend(IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[None]:
-    """Accepts the kernels that `scaled_dot_product_attention` may use in a `with` block. It has one, which all names stand for.
+    """Context manager that accepts a set of backends for `scaled_dot_product_attention`. It has no effect, because there is one kernel.
 
-    Raises AssertionError for what is no SDPBackend, or a list of them.
+    Raises AssertionError unless `backends` is an SDPBackend or an iterable of SDPBackends.
     """
     chosen = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(chosen, Iterable) or not all(isinstance(backend, SDPBackend) for backend in chosen):

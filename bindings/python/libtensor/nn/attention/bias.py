@@ -14,7 +14,7 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """Where the diagonal of a causal mask begins: at the first query and key, or so that it ends at the last ones."""
+    """Alignment of a causal mask: UPPER_LEFT aligns the first query with the first key, LOWER_RIGHT the last query with the last key."""
 
     UPPER_LEFT = auto()
     LOWER_RIGHT = auto()

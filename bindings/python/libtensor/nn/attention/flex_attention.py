@@ -1,6 +1,6 @@
-"""Attention whose scores a function changes, and whose mask a function of positions is, as a composite of operators.
+"""Attention with user-defined functions of scores (`score_mod`) and masks (`mask_mod`), as a composite operator.
 
-The functions take tensors of indices that broadcast, and are written with operators of tensors.
+The functions are called once, with index tensors that broadcast, and consist of tensor operators.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ FlexKernelOptions = dict[str, Any]
 
 
 class AuxRequest(NamedTuple):
-    """What `flex_attention` returns beside its output."""
+    """The additional outputs of `flex_attention` to return."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """The logarithms of the sums of exponentials of the scores of each query, and its largest score."""
+    """Additional outputs of `flex_attention`: the logsumexp and the maximum of the scores of each query."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
-    """The mask of all True."""
+    """A `mask_mod` that masks nothing."""
     return batch.new_ones((), dtype=_bool)
 
 
 def or_masks(*mask_mods: _Mask) -> _Mask:
-    """Returns the function that is True where one of the masks is. Raises RuntimeError for what cannot be called."""
+    """Returns a `mask_mod` that is the logical or of the given ones. Raises RuntimeError for arguments that are not callable."""
     return _combined(mask_mods, False)
 
 
 def and_masks(*mask_mods: _Mask) -> _Mask:
-    """Returns the function that is True where all masks are. Raises RuntimeError for what cannot be called."""
+    """Returns a `mask_mod` that is the logical and of the given ones. Raises RuntimeError for arguments that are not callable."""
     return _combined(mask_mods, True)
 
 
@@ -77,8 +77,8 @@ def create_mask(mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: i
 
 
 class BlockMask:
-    """The blocks of a mask that have a True element: their number in each row of blocks (`kv_num_blocks`), their columns (`kv_indices`), and the
-    same of the blocks that are True throughout (`full_kv_num_blocks`, `full_kv_indices`), in which `mask_mod` is not asked."""
+    """A block-sparse attention mask. For each row of blocks it stores the number (`kv_num_blocks`) and the columns (`kv_indices`) of blocks with a
+    True element, and those of blocks that are entirely True (`full_kv_num_blocks`, `full_kv_indices`), for which `mask_mod` is not called."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class BlockMask:
         seq_lengths: tuple[int, int] | None = None,
         compute_q_blocks: bool = True,
     ) -> BlockMask:
-        """Returns the mask of given blocks. `seq_lengths` defaults to those of whole blocks."""
+        """Returns the mask of the given blocks. `seq_lengths` defaults to the lengths of whole blocks."""
         rows, columns = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         if seq_lengths is None:
             seq_lengths = (kv_indices.shape[-2] * rows, kv_indices.shape[-1] * columns)
@@ -131,7 +131,7 @@ class BlockMask:
 
     @staticmethod
     def _dense(counts: Tensor, indices: Tensor) -> Tensor:
-        """Returns which blocks are listed, as a tensor of bool."""
+        """Returns a bool tensor that is True for the listed blocks."""
         listed = arange(indices.shape[-1], device=indices.device) < counts.unsqueeze(-1)
         made = zeros(*indices.shape, dtype=_int32, device=indices.device)
         return made.scatter_add_(-1, indices.long(), listed.to(_int32)) > 0
@@ -164,7 +164,7 @@ class BlockMask:
         return 100 * (1 - float(dense.sum()) / dense.numel())
 
     def to(self, device: Any) -> BlockMask:
-        """Returns the mask on a device."""
+        """Returns the mask on another device."""
         tensors = (self.kv_num_blocks, self.kv_indices, self.full_kv_num_blocks, self.full_kv_indices)
         a, b, c, d = (None if t is None else t.to(device) for t in tensors)
         assert a is not None and b is not None

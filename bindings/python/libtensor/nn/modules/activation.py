@@ -24,7 +24,7 @@ __all__ = [
 
 
 class _Inplace(Module):
-    """A function with the option `inplace`, which writes the result to the input. Default: False."""
+    """Base class of activations with the option `inplace`, which writes the result to the input. Default: False."""
 
     __constants__ = ["inplace"]
     inplace: bool
@@ -356,8 +356,8 @@ class Softplus(Module):
 
 
 class PReLU(Module):
-    """Applies `x if x >= 0 else weight * x` elementwise, with a learned `weight` of shape (num_parameters): one, or one for each channel, the
-    second dimension of the input. The weight begins as `init`."""
+    """Applies `x if x >= 0 else weight * x` elementwise, with a learned `weight` of shape (num_parameters): 1, or the number of channels, dimension 1
+    of the input. `init` is the initial value of the weight."""
 
     __constants__ = ["num_parameters"]
     num_parameters: int

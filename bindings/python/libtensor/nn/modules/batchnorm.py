@@ -17,7 +17,7 @@ __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "Lazy
 
 
 class _NormBase(Module):
-    """Parameters and running statistics of batch and instance normalization."""
+    """Base class of batch and instance normalization: parameters and running statistics."""
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
@@ -222,9 +222,10 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization with the statistics of all processes of a group. Without a group of processes it is the batch normalization of one.
+    """Batch normalization over a group of processes. Process groups are not supported: it uses the statistics of its own process and ignores
+    `process_group`.
 
-    Shapes: input and output (N, C, *) of two dimensions at least. `process_group` is None: distributed groups are not supported.
+    Shapes: input and output (N, C, *) of at least two dimensions.
     """
 
     def __init__(

@@ -167,7 +167,7 @@ class RNNBase(Module):
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """Returns the hidden state with its sequences in another order."""
+        """Returns the hidden state with its batch dimension permuted."""
         return hx if permutation is None else hx.index_select(1, permutation)
 
     def _zero_state(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
@@ -225,12 +225,12 @@ class RNNBase(Module):
 
 
 class RNN(RNNBase):
-    """Applies an Elman network of `num_layers` layers to sequences: `h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh)`.
+    """Applies an Elman RNN of `num_layers` layers to sequences: `h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh)`.
 
-    Shapes: input (L, N, input_size), (N, L, input_size) with `batch_first`, or (L, input_size), or a PackedSequence; the first state (D * num_layers,
-    N, hidden_size), with D = 2 if `bidirectional`, else 1; output (L, N, D * hidden_size) and the last state.
+    Shapes: input (L, N, input_size), (N, L, input_size) with `batch_first`, or (L, input_size), or a PackedSequence; initial state (D * num_layers,
+    N, hidden_size), zeros by default, with D = 2 if `bidirectional`, else 1; output (L, N, D * hidden_size) and the final state.
 
-    `nonlinearity` is tanh or relu. `dropout` is the probability behind all layers but the last. Raises ValueError for other options.
+    `nonlinearity` is tanh or relu. `dropout` is the dropout probability after all layers except the last. Raises ValueError for invalid options.
 
     >>> output, state = torch.nn.RNN(10, 20, 2)(torch.ones(5, 3, 10))
     >>> output.shape, state.shape
@@ -267,15 +267,16 @@ def _refuse_projection(kind: type, others: dict[str, Any]) -> None:
 
 
 class LSTM(RNNBase):
-    """Applies a network of `num_layers` layers of long short-term memory to sequences:
+    """Applies a long short-term memory (LSTM) RNN of `num_layers` layers to sequences:
 
     `i, f, g, o = W_ih x_t + b_ih + W_hh h_(t-1) + b_hh`, `c_t = sigmoid(f) * c_(t-1) + sigmoid(i) * tanh(g)`, `h_t = sigmoid(o) * tanh(c_t)`.
 
-    Shapes: input (L, N, input_size), (N, L, input_size) with `batch_first`, or (L, input_size), or a PackedSequence; the first states h
-    (D * num_layers, N, proj_size or hidden_size) and c (D * num_layers, N, hidden_size), with D = 2 if `bidirectional`, else 1; output
-    (L, N, D * (proj_size or hidden_size)) and the pair of the last states.
+    Shapes: input (L, N, input_size), (N, L, input_size) with `batch_first`, or (L, input_size), or a PackedSequence; initial states h (D *
+    num_layers, N, proj_size or hidden_size) and c (D * num_layers, N, hidden_size), zeros by default, with D = 2 if `bidirectional`, else 1; output
+    (L, N, D * (proj_size or hidden_size)) and the pair of the final states.
 
-    `dropout` is the probability behind all layers but the last. With `proj_size` h is multiplied by `weight_hr`. Raises ValueError for other options.
+    `dropout` is the dropout probability after all layers except the last. With `proj_size` h is multiplied by `weight_hr`. Raises ValueError for
+    invalid options.
 
     >>> output, (h, c) = torch.nn.LSTM(10, 20, 2)(torch.ones(5, 3, 10))
     >>> output.shape, h.shape, c.shape
@@ -331,10 +332,10 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Applies a network of `num_layers` layers of gated recurrent units to sequences:
+    """Applies a gated recurrent unit (GRU) RNN of `num_layers` layers to sequences:
 
-    `r = sigmoid(W_ir x_t + b_ir + W_hr h_(t-1) + b_hr)`, `z` likewise, `n = tanh(W_in x_t + b_in + r * (W_hn h_(t-1) + b_hn))`,
-    `h_t = (1 - z) * n + z * h_(t-1)`. Rows of the weights are in the order r, z, n.
+    `r = sigmoid(W_ir x_t + b_ir + W_hr h_(t-1) + b_hr)`, `z` likewise, `n = tanh(W_in x_t + b_in + r * (W_hn h_(t-1) + b_hn))`, `h_t = (1 - z) * n +
+    z * h_(t-1)`. The rows of the weights are in the order r, z, n.
 
     Shapes and options are those of RNN without `nonlinearity`.
     """
@@ -409,7 +410,7 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """Computes one step of an Elman network: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, with relu for tanh if `nonlinearity="relu"`.
+    """Computes one step of an Elman RNN: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, with relu instead of tanh if `nonlinearity="relu"`.
 
     Shapes: input (N, input_size) or (input_size), state and result (N, hidden_size) or (hidden_size). The state defaults to zeros.
     """
@@ -433,7 +434,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Computes one step of a network of long short-term memory, with the formula of LSTM.
+    """Computes one step of an LSTM, with the formula of `LSTM`.
 
     Shapes: input (N, input_size) or (input_size); states h and c, a pair that defaults to zeros, and results (N, hidden_size) or (hidden_size).
     """
@@ -457,7 +458,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """Computes one step of a network of gated recurrent units, with the formula of GRU.
+    """Computes one step of a GRU, with the formula of `GRU`.
 
     Shapes: input (N, input_size) or (input_size), state and result (N, hidden_size) or (hidden_size). The state defaults to zeros.
     """

@@ -52,10 +52,11 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
 
 
 class Transformer(Module):
-    """An encoder and a decoder of attention layers (Vaswani et al., 2017).
+    """A transformer: an encoder and a decoder of attention layers (Vaswani et al., 2017).
 
     Shapes: src (S, N, d_model), tgt (T, N, d_model), output (T, N, d_model), with N first if `batch_first`, or without N. The options are those of
-    the layers; `custom_encoder` and `custom_decoder` replace the encoder and the decoder. All matrices are drawn by `init.xavier_uniform_`.
+    the layers; `custom_encoder` and `custom_decoder` replace the encoder and the decoder. All parameters of two or more dimensions are initialized by
+    `init.xavier_uniform_`.
 
     >>> model = torch.nn.Transformer(8, 2, 1, 1, 16)
     >>> model(torch.rand(5, 1, 8), torch.rand(3, 1, 8)).shape
@@ -140,9 +141,9 @@ class Transformer(Module):
 
 
 class TransformerEncoder(Module):
-    """A stack of `num_layers` copies of `encoder_layer`, with `norm` behind it.
+    """A stack of `num_layers` copies of `encoder_layer`, followed by `norm`.
 
-    All copies begin with the same parameters. In evaluation mode, without gradients and with a `src_key_padding_mask` that only masks the ends of
+    All copies start with the same parameters. In evaluation mode, without gradients and with a `src_key_padding_mask` that only masks the ends of
     sequences, the masked positions of the output are zero before `norm`, unless `enable_nested_tensor` is False.
     """
 
@@ -186,8 +187,8 @@ class TransformerEncoder(Module):
         return f"{name}.num_heads is odd" if attention.num_heads % 2 else ""
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
-        """Returns `src` after all layers. `mask` (S, S) or (N * nhead, S, S) and `src_key_padding_mask` (N, S) are those of the layers;
-        `is_causal` asserts that `mask` is the causal mask, which is found out without it."""
+        """Returns `src` after all layers. `mask` (S, S) or (N * nhead, S, S) and `src_key_padding_mask` (N, S) are those of the layers; `is_causal`
+        asserts that `mask` is the causal mask, which is detected if `is_causal` is None."""
         padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", F._none_or_dtype(mask), "mask", src.dtype)
         mask = F._canonical_mask(mask, "mask", None, "", src.dtype, False)
         padded = self._padded(src, mask, padding)
@@ -218,7 +219,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """A stack of `num_layers` copies of `decoder_layer`, with `norm` behind it. All copies begin with the same parameters."""
+    """A stack of `num_layers` copies of `decoder_layer`, followed by `norm`. All copies start with the same parameters."""
 
     __constants__ = ["norm"]
 
@@ -238,8 +239,8 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Returns `tgt` after all layers, which attend to `memory`. The masks are those of the layers; whether `tgt_mask` is the causal mask is
-        found out without `tgt_is_causal`."""
+        """Returns `tgt` after all layers, which attend to `memory`. The masks are those of the layers; `tgt_is_causal` asserts that `tgt_mask` is the
+        causal mask, which is detected if `tgt_is_causal` is None."""
         length = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
         tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, length)
         output = tgt
@@ -258,7 +259,7 @@ class TransformerDecoder(Module):
 
 
 class _Layer(Module):
-    """What layers of encoders and decoders have in common."""
+    """Base class of encoder and decoder layers."""
 
     norm_first: bool
     activation: Callable[[Tensor], Tensor]
@@ -312,8 +313,8 @@ class TransformerEncoderLayer(_Layer):
         self.activation = chosen
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
-        """Returns the output of the layer. `src_mask` (S, S) or (N * nhead, S, S) and `src_key_padding_mask` (N, S) are True for what has no
-        weight, or floating-point numbers that are added; `is_causal` asserts that `src_mask` is the causal mask."""
+        """Returns the output of the layer. `src_mask` (S, S) or (N * nhead, S, S) and `src_key_padding_mask` (N, S) are bool masks, True for keys
+        that are ignored, or floating-point masks that are added to the scores; `is_causal` asserts that `src_mask` is the causal mask."""
         padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", F._none_or_dtype(src_mask), "src_mask", src.dtype)
         mask = F._canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
         if self.norm_first:
@@ -381,8 +382,8 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Returns the output of the layer for `tgt` and the encoder's output `memory`. Masks are True for what has no weight, or floating-point
-        numbers that are added."""
+        """Returns the output of the layer for `tgt` and the encoder's output `memory`. Masks are bool, True for keys that are ignored, or
+        floating-point masks that are added to the scores."""
         if self.norm_first:
             x = tgt + self._sa_block(self.norm1(tgt), tgt_mask, tgt_key_padding_mask, tgt_is_causal)
             x = x + self._mha_block(self.norm2(x), memory, memory_mask, memory_key_padding_mask, memory_is_causal)

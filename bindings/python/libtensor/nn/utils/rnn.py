@@ -1,4 +1,4 @@
-"""Sequences of different lengths, padded to one length or packed without padding, as layers of recurrent cells take them."""
+"""Padding and packing of sequences of different lengths for recurrent layers."""
 
 from typing import NamedTuple
 
@@ -30,8 +30,10 @@ class _Parts(NamedTuple):
 
 
 class PackedSequence(_Parts):
-    """Sequences without padding: the rows of each step behind those of the one before (`data`), how many sequences have each step
-    (`batch_sizes`), and the order in which the sequences were taken and that which undoes it, where they were sorted by length.
+    """Sequences of different lengths, packed without padding.
+
+    `data` has the elements of all sequences, step by step, and `batch_sizes` the number of sequences that have each step. `sorted_indices` is the
+    permutation that sorted the sequences by length, `unsorted_indices` its inverse; both are None for sequences that were given in order.
 
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
     tensor([1, 3, 2])
@@ -49,7 +51,7 @@ class PackedSequence(_Parts):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args, **kwargs):
-        """The same sequences with `data` as Tensor.to makes it: self where that changes nothing."""
+        """Returns the sequences with `data.to(...)`, or self if that changes nothing."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -58,12 +60,12 @@ class PackedSequence(_Parts):
         return type(self)(data, self.batch_sizes, *orders)
 
     def pin_memory(self):
-        """The same sequences in pinned memory."""
+        """Returns the sequences in pinned memory."""
         orders = (t if t is None else t.pin_memory() for t in (self.sorted_indices, self.unsorted_indices))
         return type(self)(self.data.pin_memory(), self.batch_sizes, *orders)
 
     def is_pinned(self):
-        """Whether the data are in pinned memory."""
+        """Returns whether the data are in pinned memory."""
         return self.data.is_pinned()
 
     @property
@@ -72,11 +74,11 @@ class PackedSequence(_Parts):
         return self.data.is_cuda
 
     def cpu(self, *args, **kwargs):
-        """The same sequences on the cpu."""
+        """Returns the sequences on the CPU."""
         return self.to(*args, device="cpu", **kwargs)
 
     def cuda(self, *args, **kwargs):
-        """The same sequences on a CUDA device."""
+        """Returns the sequences on a CUDA device."""
         return self if self.is_cuda and not args and not kwargs else self.to(*args, **{"device": "cuda", **kwargs})
 
     def double(self):
@@ -117,7 +119,7 @@ class PackedSequence(_Parts):
 
 
 def invert_permutation(permutation):
-    """The permutation that undoes another one; None of None.
+    """Returns the inverse of a permutation, None for None.
 
     >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
@@ -129,8 +131,9 @@ def invert_permutation(permutation):
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
-    """A PackedSequence of the first `lengths` elements of padded sequences, `input` (steps, sequences, ...), or with `batch_first`
-    (sequences, steps, ...). Lengths fall, unless sequences are to be sorted, with `enforce_sorted` false.
+    """Returns a PackedSequence of the first `lengths` elements of padded sequences `input` (L, N, *), or (N, L, *) with `batch_first`.
+
+    With `enforce_sorted`, the default, lengths must be in descending order; otherwise the sequences are sorted by length.
 
     >>> torch.nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True).data
     tensor([1, 3, 2])
@@ -145,8 +148,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
-    """The sequences of a PackedSequence padded with `padding_value` to the length of the longest one, or to `total_length`, (steps,
-    sequences, ...) or with `batch_first` (sequences, steps, ...); and their lengths.
+    """Returns the sequences of a PackedSequence padded with `padding_value`, and their lengths.
+
+    The result is (L, N, *), or (N, L, *) with `batch_first`, where L is the length of the longest sequence, or `total_length`.
 
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
     >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
@@ -164,8 +168,8 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    """Sequences (steps, ...) of different lengths in one tensor (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), padded with
-    `padding_value` on the `padding_side`, right or left.
+    """Returns sequences (L, *) of different lengths as one tensor (L, N, *), or (N, L, *) with `batch_first`, padded with `padding_value` on the
+    `padding_side`, right or left.
 
     >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
     tensor([[1, 2],
@@ -198,7 +202,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """The first `lengths` elements of padded sequences, as a list.
+    """Returns the first `lengths` elements of each padded sequence, as a list.
 
     >>> torch.nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
     [tensor([1, 2]), tensor([3])]
@@ -211,7 +215,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 
 def pack_sequence(sequences, enforce_sorted=True):
-    """A PackedSequence of sequences (steps, ...), whose lengths fall unless `enforce_sorted` is false.
+    """Returns a PackedSequence of sequences (L, *), whose lengths must be in descending order unless `enforce_sorted` is False.
 
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
     PackedSequence(data=tensor([1, 3, 2]), batch_sizes=tensor([2, 1]), sorted_indices=None, unsorted_indices=None)
@@ -221,7 +225,7 @@ def pack_sequence(sequences, enforce_sorted=True):
 
 
 def unpack_sequence(packed_sequences):
-    """The sequences of a PackedSequence, as a list.
+    """Returns the sequences of a PackedSequence as a list.
 
     >>> torch.nn.utils.rnn.unpack_sequence(torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
     [tensor([1, 2]), tensor([3])]
