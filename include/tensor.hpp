@@ -14,10 +14,10 @@
 //   tensor_last_error() in what(). The arguments are unchanged.
 //
 // Operators: each is a function tensor::NAME, with dotted names in namespaces
-//   (tensor::linalg::norm), and a method if it is one in Python. NAME_ works in place,
-//   NAME_out(out,
-//   ...) writes to an existing tensor. docs/operators documents them. Arguments have the order of
-//   the documentation, with a generator last; trailing arguments with defaults can be omitted.
+//   (tensor::linalg::norm), and a method if it is one in Python. NAME_ works in place, and
+//   NAME_out(out, ...) writes to an existing tensor. docs/operators documents them. Arguments have
+//   the order of the documentation, with a generator last; trailing arguments with defaults can be
+//   omitted.
 //   Overloads that C++ cannot distinguish have the names of C: squeeze_dims, split_sizes,
 //   conv2d_padding (with padding "same" or "valid"). + - * / % & | ^ ~ << >> and comparisons are
 //   elementwise; the result of % has the sign of the divisor, as in Python.
