@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// anomaly is what the process looks out for.
+// anomaly is the anomaly mode of the process.
 var anomaly anomalies
 
 type anomalies struct {
@@ -18,25 +18,25 @@ type anomalies struct {
 	watcher atomic.Pointer[watcher]
 }
 
-// watcher is a function of the program's that is told of nodes.
+// watcher is a callback for the creation and the failure of nodes.
 type watcher struct{ function, context uintptr }
 
 func init() { anomaly.nan.Store(true) }
 
-// SetDetectAnomaly sets it.
+// SetDetectAnomaly sets anomaly mode, and whether NaN gradients are errors.
 func SetDetectAnomaly(_ aten.Ctx, enabled, checkNan bool) error {
 	anomaly.on.Store(enabled)
 	anomaly.nan.Store(checkNan)
 	return nil
 }
 
-// IsAnomalyEnabled tells whether it is set.
+// IsAnomalyEnabled returns whether anomaly mode is on.
 func IsAnomalyEnabled(aten.Ctx) (bool, error) { return anomaly.on.Load(), nil }
 
-// IsAnomalyCheckNanEnabled tells whether NaN is an error then.
+// IsAnomalyCheckNanEnabled returns whether anomaly mode returns an error for NaN gradients.
 func IsAnomalyCheckNanEnabled(aten.Ctx) (bool, error) { return anomaly.nan.Load(), nil }
 
-// SetAnomalyWatcher sets the function that is told.
+// SetAnomalyWatcher sets the callback of anomaly mode.
 func SetAnomalyWatcher(_ aten.Ctx, function, data uintptr) error {
 	if function == 0 {
 		anomaly.watcher.Store(nil)
@@ -46,14 +46,14 @@ func SetAnomalyWatcher(_ aten.Ctx, function, data uintptr) error {
 	return nil
 }
 
-// recorded tells the watcher of a call that is being recorded.
+// recorded calls the watcher for a new node.
 func (n *Node) recorded() {
 	if anomaly.on.Load() {
 		n.tell(false)
 	}
 }
 
-// tell tells the watcher of a node.
+// tell calls the watcher for a node.
 func (n *Node) tell(failed bool) {
 	if w := anomaly.watcher.Load(); w != nil {
 		n.retain()
@@ -61,7 +61,7 @@ func (n *Node) tell(failed bool) {
 	}
 }
 
-// suspect is the error of a run with the name of the call whose derivative has failed.
+// suspect adds the name of the failed node to the error of a backward pass.
 func (n *Node) suspect(err error) error {
 	if err == nil || !anomaly.on.Load() {
 		return err
@@ -73,7 +73,7 @@ func (n *Node) suspect(err error) error {
 	return err
 }
 
-// checkNan refuses gradients with NaN.
+// checkNan returns an error for gradients with NaN.
 func (n *Node) checkNan(c aten.Ctx, grads []*tensor.Tensor) error {
 	if !anomaly.on.Load() || !anomaly.nan.Load() {
 		return nil

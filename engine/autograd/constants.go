@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// overwrites begins a call whose result depends on nothing smoothly, and that may be in place: then nothing flows back through
-// what self was.
+// overwrites begins a call whose result does not depend differentiably on any operand. In place, the gradient of the previous value of self is
+// zero.
 func overwrites(c aten.Ctx, op, name string, out, self *tensor.Tensor) (call, error) {
 	if out != self {
 		return begin(c, op, name, out)
@@ -16,7 +16,7 @@ func overwrites(c aten.Ctx, op, name string, out, self *tensor.Tensor) (call, er
 	return begin(c, op, name, out, self)
 }
 
-// cleared ends a call that overwrites begins.
+// cleared ends a call that overwrites has begun.
 func (r *call) cleared(err error) {
 	if r.finish(err, r.out) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.zerosLike(s.grad(0)) }
@@ -24,7 +24,7 @@ func (r *call) cleared(err error) {
 	}
 }
 
-// undifferentiable ends a call of an operator that has no derivatives: that it has none is an error of a run that needs them.
+// undifferentiable ends a call of an operator without derivatives: a backward pass that reaches its node returns an error.
 func (r *call) undifferentiable(op string, err error, results ...*tensor.Tensor) {
 	if r.finish(err, results...) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.missing(op) }
@@ -32,14 +32,14 @@ func (r *call) undifferentiable(op string, err error, results ...*tensor.Tensor)
 	}
 }
 
-// missing ends a run that comes to a derivative that there is not.
+// missing returns the error of a backward pass that needs a missing derivative.
 func (s *steps) missing(what string) *tensor.Tensor {
 	s.Check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; detach() gives a tensor without a history", what))
 	return nil
 }
 
-// recordResize and recordResizeAs refuse to give another size to what has a gradient, whether gradients are on or off: that would
-// not fit any more.
+// recordResize and recordResizeAs return an error if a tensor that requires grad would get another size, in any grad mode, because its
+// gradient would no longer have the same size.
 func recordResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
 	if err := resizable(c, "resize_", self); err != nil {
 		return err
@@ -61,7 +61,7 @@ func resizable(c aten.Ctx, op string, self *tensor.Tensor) error {
 	return status.Runtimef("%s: cannot resize variables that require grad; resize a detach() of them", op)
 }
 
-// recordShareMemory leaves elements and history as they are.
+// recordShareMemory changes neither the elements nor the autograd metadata.
 func recordShareMemory(c aten.Ctx, self *tensor.Tensor) error {
 	return c.Past(tensor.Gradient).ShareMemory(self)
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// footprint lists memory that a run uses, each part once, under tensors without histories.
+// footprint lists the memory that a backward pass uses, each part once, as tensors without autograd metadata.
 type footprint struct {
 	made []*tensor.Tensor
 	seen map[part]bool
 }
 
-// part is the bytes of a storage that elements lie between.
+// part is a range of bytes of a storage.
 type part struct {
 	of       *storage.Storage
 	from, to int64
@@ -31,7 +31,7 @@ func (f *footprint) add(t *tensor.Tensor) {
 	f.made = append(f.made, t.Plain())
 }
 
-// GraphReads is what recorded calls saved of which a run would compute gradients.
+// GraphReads returns the saved tensors that a backward pass would read.
 func GraphReads(c aten.Ctx, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return walk(c, outputs, inputs, false, func(r *run, n *Node, f *footprint) {
 		if !r.passes(n) || n.begin() != nil { // a run through what is freed says so itself
@@ -46,7 +46,7 @@ func GraphReads(c aten.Ctx, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor,
 	})
 }
 
-// GraphWrites are the gradients that a run would add to.
+// GraphWrites returns the gradients to which a backward pass would add.
 func GraphWrites(c aten.Ctx, outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
 	return walk(c, outputs, inputs, capture, func(r *run, n *Node, f *footprint) {
 		adding := n.kept()
@@ -59,14 +59,14 @@ func GraphWrites(c aten.Ctx, outputs, inputs []*tensor.Tensor, capture bool) ([]
 	})
 }
 
-// addGrad adds the gradient that a tensor has now.
+// addGrad adds the current gradient of a tensor to the list.
 func (f *footprint) addGrad(v *Variable) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f.add(v.grad)
 }
 
-// walk lists what visit adds for the nodes of a run.
+// walk calls visit for the nodes of a backward pass.
 func walk(c aten.Ctx, outputs, inputs []*tensor.Tensor, capture bool, visit func(r *run, n *Node, f *footprint)) ([]*tensor.Tensor, error) {
 	r := start(c, true, false)
 	defer r.close()

@@ -26,12 +26,12 @@ func functionViewOf(t *tensor.Tensor, results int) functionView {
 	return onlyView
 }
 
-// written is the error of an operator that is about to write to a view with history v.
+// written returns the error of an operator that writes to a view with metadata v.
 func (f functionView) written(op string, v *Variable) error {
 	return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. %s", op, v.output, v.node.call(), f.reason())
 }
 
-// stale is the error of a use of a view, result number output of what was called, whose memory was written to.
+// stale returns the error of using a view, output number output of the function, whose memory was written to.
 func (f functionView) stale(output int, call string) error {
 	return status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. %s", output, call, f.reason())
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// group is a hook on the gradients of several tensors: one hook on each, which belong together.
+// group is a hook on the gradients of several tensors. It has one member hook on each tensor.
 type group struct {
 	number  int64
 	members []*hook
@@ -17,7 +17,7 @@ type group struct {
 	first   bool // it is called with the first gradient of a run, otherwise with all
 }
 
-// lost notes, under the lock over hooks, that a member was removed: with the last one the group is gone.
+// lost records, under the lock of registered, that a member was removed. The last one removes the group.
 func (g *group) lost() {
 	if g == nil {
 		return
@@ -27,7 +27,7 @@ func (g *group) lost() {
 	}
 }
 
-// register gives the group its number, by which it is removed.
+// register assigns the id by which the group is removed.
 func (g *group) register() {
 	registered.Lock()
 	defer registered.Unlock()
@@ -38,7 +38,7 @@ func (g *group) register() {
 	}
 }
 
-// RegisterMultiGradHook has a hook called with the gradients of several tensors.
+// RegisterMultiGradHook registers a hook that is called with the gradients of several tensors, and returns its id.
 func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
 	const op = "register_multi_grad_hook"
 	if err := given(op, "hook", function); err != nil {
@@ -72,14 +72,14 @@ func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, first bool, fun
 	return g.number, nil
 }
 
-// gathered are the gradients of a group that a run has come to.
+// gathered has the gradients of a group that a backward pass has computed so far.
 type gathered struct {
 	hook  *hook // one of the group
 	grads []*tensor.Tensor
 	left  int // members that the run will come to
 }
 
-// gather calls the hook of a group, where its time has come.
+// gather adds a gradient to a group. It calls the group's hook at the first gradient (mode "any"), or once all gradients are known (mode "all").
 func (r *run) gather(h *hook, grad *tensor.Tensor) error {
 	shown, err := h.shown(r.c, grad)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *run) gather(h *hook, grad *tensor.Tensor) error {
 	return r.gives(have)
 }
 
-// gives calls the hook of a group with the gradients that have come.
+// gives calls the hook of a group with its gradients.
 func (r *run) gives(have *gathered) error {
 	_, err := program.Call(r.c, have.hook.function, have.hook.data, have.grads, 0)
 	return err
@@ -131,7 +131,7 @@ func (g *gathered) release() {
 	g.hook.release()
 }
 
-// rest calls the hooks that wait for gradients that did not come: a call had none for an operand.
+// rest calls the hooks of groups some of whose gradients are undefined, at the end of a backward pass.
 func (r *run) rest() error {
 	for _, g := range slices.SortedFunc(maps.Keys(r.gathered), func(a, b *group) int { return cmp.Compare(a.number, b.number) }) {
 		if have := r.gathered[g]; have.left > 0 {
@@ -144,7 +144,7 @@ func (r *run) rest() error {
 	return nil
 }
 
-// reaches are the nodes that the run goes through, and the histories of the leaves that it comes to.
+// reaches returns the nodes that the backward pass visits, and the metadata of the leaves that get a gradient.
 func (r *run) reaches() map[any]bool {
 	if r.reached != nil {
 		return r.reached

@@ -9,12 +9,12 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// NodeSaved is what a recorded call saved, with its history.
+// NodeSaved returns the saved tensors of a node, with their autograd metadata.
 func NodeSaved(c aten.Ctx, self tensor.Node) ([]*tensor.Tensor, error) {
 	return savedBy(c, self, func(s *saved) bool { return !s.absent })
 }
 
-// NodeSavedAs is what a recorded call saved under a name.
+// NodeSavedAs returns the saved tensors with a name.
 func NodeSavedAs(c aten.Ctx, self tensor.Node, name string) ([]*tensor.Tensor, error) {
 	return savedBy(c, self, func(s *saved) bool { return strings.TrimSuffix(s.name, listed) == name })
 }
@@ -46,7 +46,7 @@ func savedBy(c aten.Ctx, self tensor.Node, which func(s *saved) bool) (list []*t
 	return list, err
 }
 
-// NodeSavedNames are the names of what a recorded call saves, where it is needed.
+// NodeSavedNames returns the names of the tensors that a node saves if they are needed.
 func NodeSavedNames(_ aten.Ctx, self tensor.Node) (names string, err error) {
 	err = with(self, func(n *Node) error {
 		var all []string
@@ -61,7 +61,7 @@ func NodeSavedNames(_ aten.Ctx, self tensor.Node) (names string, err error) {
 	return names, err
 }
 
-// NodePackSaved has hooks keep number i of what a recorded call saved under a name.
+// NodePackSaved registers saved-tensor hooks for saved tensor number i with a name.
 func NodePackSaved(c aten.Ctx, self tensor.Node, name string, i int64, pack, unpack, drop, data, deleter uintptr) error {
 	const op = "node_pack_saved"
 	if err := given(op, "pack", pack); err != nil {
@@ -104,7 +104,7 @@ func NodePackSaved(c aten.Ctx, self tensor.Node, name string, i int64, pack, unp
 	})
 }
 
-// count is how many tensors are saved under a name.
+// count returns the number of saved tensors with a name.
 func (n *Node) count(name string) (count int) {
 	for n.place(name, int64(count)) >= 0 {
 		count++
@@ -112,7 +112,7 @@ func (n *Node) count(name string) (count int) {
 	return count
 }
 
-// place is where number i of what was saved under a name lies, -1 where there is none.
+// place returns the index of saved tensor number i with a name, or -1.
 func (n *Node) place(name string, i int64) int {
 	for at := range n.saved {
 		if i < 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// either is one of two values.
+// either returns then if test is true, and otherwise the last argument.
 func either[T any](test bool, then, otherwise T) T {
 	if test {
 		return then
@@ -16,7 +16,7 @@ func either[T any](test bool, then, otherwise T) T {
 	return otherwise
 }
 
-// scaled is t times the conjugate of a number; t itself for 1.
+// scaled returns t times the conjugate of a scalar, or t itself for 1.
 func (s *steps) scaled(t *tensor.Tensor, by dtype.Scalar) *tensor.Tensor {
 	if by.Kind == dtype.KindComplex {
 		by.Im = -by.Im
@@ -26,12 +26,12 @@ func (s *steps) scaled(t *tensor.Tensor, by dtype.Scalar) *tensor.Tensor {
 	return s.mul(t, s.number(by))
 }
 
-// spread is what a reduction of dims (all where there are none) gave, over the sizes that these had.
+// spread expands the result of a reduction over dims (all if there are none) to the sizes of its operand.
 func (s *steps) spread(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
 	return s.Keep(s.c.Expand(s.restore(t, sizes, dims, keepdim), sizes, false))
 }
 
-// restore gives a reduction its dimensions of size 1 back.
+// restore inserts the reduced dimensions, with size 1.
 func (s *steps) restore(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
 	if keepdim || len(sizes) == 0 {
 		return t

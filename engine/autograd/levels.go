@@ -10,15 +10,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// The layer sees no tensor of a transform, but for those that its own operators are given: it is all examples whose calls are recorded.
+// Autograd works on the tensors inside the wrappers of transforms. Only its own operators, such as AutogradGrad, get wrappers.
 
 func isTransformed(t *tensor.Tensor) bool { return t != nil && t.Keys()&tensor.Transformed != 0 }
 
-// transformed tells whether one of the tensors is a transform's.
+// transformed returns whether one of the tensors is a wrapper of a transform.
 func transformed(list []*tensor.Tensor) bool { return slices.ContainsFunc(list, isTransformed) }
 
-// seeded is the innermost transform in which gradients to begin with are others for each example, though what they are of is the same for
-// all; nil for none.
+// seeded returns the innermost vmap level in which initial gradients are batched although their outputs are not, or
+// nil.
 func seeded(outputs, grads []*tensor.Tensor) *tensor.Level {
 	for i, grad := range grads {
 		for w := grad.Wrapped(); w != nil && i < len(outputs); w = w.Value.Wrapped() {
@@ -30,7 +30,7 @@ func seeded(outputs, grads []*tensor.Tensor) *tensor.Level {
 	return nil
 }
 
-// forEach is AutogradGrad in a run for each example of l, of whose gradients a graph that all share is given others.
+// forEach computes AutogradGrad by one backward pass for each batch element of l, through an unbatched graph.
 func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{c: c}
 	defer s.Close()
@@ -107,9 +107,9 @@ func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 	return l
 }
 
-// pushed is AutogradGrad of tensors with tangents. Gradients are the product of the seeds with the transposed Jacobian: their tangents are
-// that with the tangents of the seeds, and the derivative of the seeds' product with the tangents of the outputs, which is what moves with
-// the Jacobian.
+// pushed computes AutogradGrad of tensors with tangents. A gradient is J^T v. Its tangent is J^T applied to the tangent of v, plus the
+// derivative of v^T t with respect to the inputs, where t is the tangent of the outputs, which accounts for the change of
+// the Jacobian J.
 func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{c: c}
 	defer s.Close()
@@ -181,7 +181,7 @@ func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor
 	return s.GiveAll(made)
 }
 
-// leads tells whether a recorded call that t was computed by has used what to is.
+// leads returns whether the autograd graph of t contains to.
 func leads(t, to *tensor.Tensor) bool {
 	goal := edgeTo(to)
 	defer release([]Edge{goal})

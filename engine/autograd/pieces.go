@@ -9,11 +9,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// A formula of an elementwise operator, or the part of one that depends on elements at one place, is evaluated piece by piece, so that
-// its temporaries are as small as a piece: they stay in the processor's caches, and a gradient takes little memory beside its own. Nor
-// is what an operand was spread over made: each piece is added up at once.
+// A derivative formula of an elementwise operator, or its elementwise part, is evaluated in blocks, so that
+// its temporaries fit in the processor's caches and take little memory in addition to the gradient. The gradient of a
+// broadcast operand is summed for each block, so that the broadcast gradient is never allocated.
 
-// cutting says when formulas of operators are evaluated piece by piece.
+// cutting determines whether the formulas of an operator are evaluated in blocks.
 type cutting int
 
 const (
@@ -22,13 +22,13 @@ const (
 	always            // a formula of several steps
 )
 
-// slab is how many elements a piece has at most, of results that have more than large.
+// slab is the maximum number of elements of a block, for results with more than large elements.
 const (
 	slab  = 1 << 17
 	large = 1 << 20
 )
 
-// box is a part of the result of a call.
+// box is a block of the result of a call.
 type box struct {
 	sizes, starts, lengths []int64
 	uncut                  []bool // dimensions that stay whole; nil for none
@@ -38,7 +38,7 @@ func boxOf(sizes []int64, uncut []bool) *box {
 	return &box{sizes, make([]int64, len(sizes)), slices.Clone(sizes), uncut}
 }
 
-// of is the part of a tensor that is spread over the result.
+// of returns the block of a tensor that is broadcast to the result.
 func (b *box) of(s *steps, t *tensor.Tensor) *tensor.Tensor {
 	sizes, offset := slices.Clone(t.Sizes()), t.Offset()
 	for d := range sizes {
@@ -51,7 +51,7 @@ func (b *box) of(s *steps, t *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(t.View("backward", sizes, t.Strides(), offset))
 }
 
-// halves are the halves of a box along the dimension that lies furthest apart in memory; none where the box stays whole.
+// halves returns the halves of a box along the dimension with the largest stride; none if the box is not divided.
 func (b *box) halves(tensors []*tensor.Tensor) []*box {
 	if shape.Product(b.lengths) <= slab {
 		return nil
@@ -82,7 +82,7 @@ func (b *box) halves(tensors []*tensor.Tensor) []*box {
 	return []*box{first, second}
 }
 
-// filling is how the pieces of a tensor are computed.
+// filling describes the evaluation of a tensor in blocks.
 type filling struct {
 	made   *tensor.Tensor
 	beside []*tensor.Tensor // what is read for them
@@ -111,8 +111,8 @@ func (s *steps) fill(f *filling, b *box) {
 	s.Check(err)
 }
 
-// inPieces is what f computes of elements of self, and of what is spread over it, at one place, or at one place of the dimensions that
-// may be cut: by parts of these tensors.
+// inPieces evaluates f, which is elementwise along the dimensions that may be divided, for blocks of self and of the tensors that are
+// broadcast to it.
 func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if s.record || self.Numel() <= large || !launch.Known(self) {
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
@@ -126,7 +126,7 @@ func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f fun
 	return made
 }
 
-// uncutAlong are the dimensions of t that stay whole where elements depend on others along dim, and where others have not its sizes.
+// uncutAlong returns the dimensions of t that must not be divided: those along which elements depend on each other (dim), and those in which other tensors have other sizes.
 func (s *steps) uncutAlong(t *tensor.Tensor, dim int64, others ...*tensor.Tensor) []bool {
 	d, err := shape.WrapDim("backward", dim, t.Dim())
 	s.Check(err)
@@ -137,7 +137,7 @@ func (s *steps) uncutAlong(t *tensor.Tensor, dim int64, others ...*tensor.Tensor
 	return uncut
 }
 
-// savedPart is the part of a saved tensor that the steps are for.
+// savedPart returns the block of a saved tensor for the block that is being evaluated.
 func (s *steps) savedPart(at int) *tensor.Tensor {
 	t := s.outer.saved(at)
 	if t == nil || t.Dim() == 0 {
@@ -146,7 +146,7 @@ func (s *steps) savedPart(at int) *tensor.Tensor {
 	return s.box.of(s, t)
 }
 
-// piecewise tells whether the gradient of operand i is to be evaluated piece by piece.
+// piecewise returns whether the gradient of operand i is evaluated in blocks.
 func (s *steps) piecewise(i int) bool {
 	n := s.node
 	result := &n.outputs[0]
@@ -167,7 +167,7 @@ func (s *steps) piecewise(i int) bool {
 	return n.cut == always || result.dtype.IsComplex() || !slices.Equal(want.sizes(), result.sizes())
 }
 
-// cut is the gradient of operand i, evaluated piece by piece. It takes the place of the result's, where nobody needs that any more.
+// cut returns the gradient of operand i, evaluated in blocks. It overwrites the gradient of the output if that is not used elsewhere.
 func (s *steps) cut(i int) *tensor.Tensor {
 	n := s.node
 	want, sizes := &n.edges[i].Node.outputs[n.edges[i].Output], n.outputs[0].sizes()
@@ -204,7 +204,7 @@ func (s *steps) cut(i int) *tensor.Tensor {
 	return s.cast(made, want.dtype)
 }
 
-// pattern is a tensor that lies as the gradient is to.
+// pattern returns a tensor with the strides that the gradient should have.
 func (s *steps) pattern(sizes []int64) *tensor.Tensor {
 	for _, t := range s.given {
 		if t != nil && shape.IsDense(t.Sizes(), t.Strides()) {

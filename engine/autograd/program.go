@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Program calls the functions of the program that uses the library, which C names by their addresses. These and the contexts are
-// numbers to Go, whose collector does not bear addresses such as (void *)1.
+// Program calls callbacks of the host program. Addresses of callbacks and contexts are stored as integers, because
+// values such as (void *)1 are not valid pointers for Go's garbage collector.
 type Program interface {
 	// Call calls a tensor_callback in whose calls gradients are on where c says so. What it makes is the caller's.
 	Call(c aten.Ctx, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error)
@@ -21,10 +21,10 @@ type Program interface {
 
 var program Program
 
-// Serve sets the program.
+// Serve sets the Program.
 func Serve(p Program) { program = p }
 
-// context is something of the program's, which its deleter ends when the last reference goes.
+// context is a reference-counted context of a callback, whose deleter is called with the last reference.
 type context struct {
 	refs          atomic.Int32
 	data, deleter uintptr
@@ -37,7 +37,7 @@ func newContext(data, deleter uintptr, of ...*tensor.Tensor) *context {
 	return c
 }
 
-// placesAt is what tells the places of the entries of tensor k, nil for a strided one.
+// placesAt returns the sparse tensor with the indices of tensor k, nil for a strided tensor.
 func (c *context) placesAt(k int) *tensor.Tensor {
 	if c.places == nil {
 		return nil
@@ -59,7 +59,7 @@ func (c *context) release() {
 	}
 }
 
-// given refuses a function that is NULL.
+// given returns an error for a NULL callback.
 func given(op, argument string, function uintptr) error {
 	if function == 0 {
 		return status.Valuef("%s: argument '%s' is NULL; a function is required", op, argument)

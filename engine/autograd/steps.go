@@ -15,7 +15,7 @@ import (
 
 var one = dtype.IntScalar(1)
 
-// steps are what derivatives are written with.
+// steps evaluates the derivative formulas of a node. It owns their temporaries.
 type steps struct {
 	owner.Formula
 	c     aten.Ctx
@@ -49,7 +49,7 @@ func (s *steps) Close() {
 	s.Formula.Close()
 }
 
-// once evaluates for the first operand what the formulas of all share.
+// once evaluates a formula that computes the gradients of all operands, at its first call, and returns the results.
 func (s *steps) once(formula func() []*tensor.Tensor) []*tensor.Tensor {
 	if s.all == nil {
 		s.all = formula()
@@ -57,14 +57,14 @@ func (s *steps) once(formula func() []*tensor.Tensor) []*tensor.Tensor {
 	return s.all
 }
 
-// aside evaluates a part of a formula, whose temporaries are released when it is done.
+// aside evaluates a part of a formula, and releases its temporaries.
 func (s *steps) aside(formula func(s *steps) *tensor.Tensor) *tensor.Tensor {
 	inner := &steps{c: s.c, record: s.record}
 	defer inner.Close()
 	return s.Keep(inner.Try(func() *tensor.Tensor { return formula(inner) }))
 }
 
-// differentiate evaluates the derivatives of the operands whose gradients are wanted.
+// differentiate evaluates the derivatives for the operands that require grad.
 func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if !n.custom() && !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return t != nil }) {
 		return make([]*tensor.Tensor, len(n.edges)), nil
@@ -85,7 +85,7 @@ func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, 
 	return made, nil
 }
 
-// evaluate is the gradient of operand i.
+// evaluate returns the gradient of operand i.
 func (s *steps) evaluate(i int) *tensor.Tensor {
 	if s.piecewise(i) {
 		return s.cut(i)
@@ -93,7 +93,7 @@ func (s *steps) evaluate(i int) *tensor.Tensor {
 	return s.node.formula(s, i)
 }
 
-// cond is one of two values, of which the other is not computed.
+// cond evaluates one of two expressions.
 func (s *steps) cond(test bool, then, otherwise func() *tensor.Tensor) *tensor.Tensor {
 	if test {
 		return then()
@@ -101,7 +101,7 @@ func (s *steps) cond(test bool, then, otherwise func() *tensor.Tensor) *tensor.T
 	return otherwise()
 }
 
-// grad is the gradient of result i of the node, zeros where none has come.
+// grad returns the gradient of output i of the node, zeros if it is undefined.
 func (s *steps) grad(i int) *tensor.Tensor {
 	if s.given[i] == nil {
 		like := &s.node.outputs[i]
@@ -115,7 +115,7 @@ func (s *steps) grad(i int) *tensor.Tensor {
 	return s.given[i]
 }
 
-// take is grad for a formula that reads it once: where nobody needs it any more, a step may write over it.
+// take is grad for a formula that reads the gradient once: an operation may overwrite it if it is not used elsewhere.
 func (s *steps) take(i int) *tensor.Tensor {
 	t := s.given[i]
 	if !s.final || t == nil {
@@ -125,7 +125,7 @@ func (s *steps) take(i int) *tensor.Tensor {
 	return s.Keep(t, nil)
 }
 
-// saved is a tensor that the node saved; nil where that was absent.
+// saved returns a saved tensor of the node, or nil for an absent operand.
 func (s *steps) saved(at int) *tensor.Tensor {
 	if at < 0 {
 		return nil
@@ -183,7 +183,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	return t
 }
 
-// use keeps the bytes of a tensor in their place, for which no handle of the call does.
+// use prevents that the storage of a tensor is moved or resized while the formula uses it, as pins do for handles.
 func (s *steps) use(t *tensor.Tensor, op string) error {
 	if used := t.Storage(); !slices.Contains(s.using, used) {
 		if !used.Use() {
@@ -213,7 +213,7 @@ func (s *steps) savedIndex(x indexed) []ops.IndexItem {
 	return items
 }
 
-// copied is a copy of what lies in the caller's memory.
+// copied returns a copy of a list in the caller's memory.
 func copied[T []int64 | *float64](v T) T {
 	switch v := any(v).(type) {
 	case []int64:
@@ -229,7 +229,7 @@ func copied[T []int64 | *float64](v T) T {
 	return v
 }
 
-// sizesOf are the sizes of each of the tensors.
+// sizesOf returns the sizes of each tensor.
 func sizesOf(tensors []*tensor.Tensor) [][]int64 {
 	all := make([][]int64, len(tensors))
 	for i, t := range tensors {
@@ -238,7 +238,7 @@ func sizesOf(tensors []*tensor.Tensor) [][]int64 {
 	return all
 }
 
-// arith is what an operator gives of two numbers.
+// arith computes a binary operator of two scalars.
 func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
 	if a.Kind == dtype.KindComplex || b.Kind == dtype.KindComplex {
 		x, y := complex(a.Float(), a.Im), complex(b.Float(), b.Im)
@@ -264,7 +264,7 @@ func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
 	return dtype.FloatScalar(x / y)
 }
 
-// number is an operand that counts as a plain number.
+// number returns the value of an operand that is a wrapped number.
 func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.WrappedNumber(v)) }
 func (s *steps) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
 func (s *steps) int(v int64) *tensor.Tensor           { return s.number(dtype.IntScalar(v)) }
@@ -274,7 +274,7 @@ func (s *steps) sub(a, b *tensor.Tensor) *tensor.Tensor { return s.binary('-', a
 func (s *steps) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.binary('*', a, b, neither) }
 func (s *steps) div(a, b *tensor.Tensor) *tensor.Tensor { return s.binary('/', a, b, neither) }
 
-// binary is arithmetic, whose result takes the place of an operand that is handed over where it can.
+// binary computes a binary operator, and overwrites an owned operand with the result if possible.
 func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	if both(a, b) {
 		return s.number(arith(op, a.Item(), b.Item()))
@@ -295,7 +295,7 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 	return made
 }
 
-// both tells whether two operands are plain numbers, of which arithmetic makes one that no dtype rounds.
+// both returns whether two operands are wrapped numbers, whose result is computed as a scalar, without rounding to a dtype.
 func both(a, b *tensor.Tensor) bool { return a.IsWrappedNumber() && b.IsWrappedNumber() }
 
 func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Neg(nil, a)) }
@@ -307,7 +307,7 @@ func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Real(t))
 }
 
-// conj is the complex conjugate; t itself where it is real.
+// conj returns the complex conjugate of t, or t itself if it is real.
 func (s *steps) conj(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {
 		return t
@@ -322,12 +322,12 @@ func (s *steps) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.Keep(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
 }
 
-// filled makes a tensor of one value.
+// filled returns a tensor filled with one value.
 func (s *steps) filled(v float64, d dtype.DType, dev device.Device, sizes ...int64) *tensor.Tensor {
 	return s.Keep(s.c.Full(nil, slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev))
 }
 
-// whole is a result of two numbers, an integer where these are.
+// whole returns the result of two scalars, an integer if both are integers.
 func whole(a, b dtype.Scalar, v float64) dtype.Scalar {
 	if a.Kind == dtype.KindInt && b.Kind == dtype.KindInt {
 		return dtype.IntScalar(int64(v))

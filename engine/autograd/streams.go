@@ -2,13 +2,13 @@ package autograd
 
 import "github.com/libtensor/libtensor/engine/device"
 
-// streams are those that a run has gone on in, by device, with those that it began in. Derivatives are computed in the stream in which the
-// call left its work. Each waits for the one before it, so that a run's work is done in its order, and the caller's streams wait for the last.
+// streams has the current and the initial stream of a backward pass for each device. The derivative of an operation is computed in the stream of the
+// operation. Each stream waits for the previous one, so that kernels execute in the order of the backward pass, and the caller's streams wait for the last.
 type streams struct {
 	now, began map[device.Device]device.Stream
 }
 
-// follow goes on in the stream of a node's call.
+// follow switches to the stream of a node's operation.
 func (s *streams) follow(n *Node) error {
 	if n.leaf != nil || len(n.outputs) == 0 || n.outputs[0].stream == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (s *streams) follow(n *Node) error {
 	return change(to, now)
 }
 
-// back returns to the streams of the caller.
+// back switches to the streams of the caller.
 func (s *streams) back() (err error) {
 	for d, began := range s.began {
 		if failed := change(began, s.now[d]); err == nil {
@@ -43,7 +43,7 @@ func (s *streams) back() (err error) {
 	return err
 }
 
-// change makes one stream current in the place of another, for which it waits.
+// change makes a stream current, after it waits for the previous one.
 func change(to, from device.Stream) error {
 	const op = "backward"
 	w, err := device.StreamWork(op, to)

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// valuesOf are what has the history of a tensor: the values of a sparse one, all examples or the primal of a transform's.
+// valuesOf returns the tensor that carries the autograd metadata of t: the values of a sparse tensor, the batched tensor or the primal of a wrapper of a transform, otherwise t.
 func valuesOf(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
@@ -19,7 +19,7 @@ func valuesOf(t *tensor.Tensor) *tensor.Tensor {
 	return t.Behind()
 }
 
-// allValuesOf are the values of each of a list: the list itself where they are its tensors.
+// allValuesOf returns valuesOf of each tensor, or the list itself if it is unchanged.
 func allValuesOf(list []*tensor.Tensor) []*tensor.Tensor {
 	if !slices.ContainsFunc(list, func(t *tensor.Tensor) bool { return valuesOf(t) != t }) {
 		return list
@@ -31,8 +31,8 @@ func allValuesOf(list []*tensor.Tensor) []*tensor.Tensor {
 	return values
 }
 
-// placesOf are what tells the places of sparse tensors' entries when the tensors are gone: their aliases without a history, nil for strided ones,
-// and where all are.
+// placesOf returns aliases of the sparse tensors without autograd metadata, which keep their indices, and nil for strided tensors. It returns nil if
+// all tensors are strided.
 func placesOf(list ...*tensor.Tensor) []*tensor.Tensor {
 	if !slices.ContainsFunc(list, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
 		return nil
@@ -53,8 +53,8 @@ func partsOf(t *tensor.Tensor) *tensor.Parts {
 	return t.Parts()
 }
 
-// gradientOf is a gradient as the caller gets it: that of the values of t has the places of t where that is sparse. Entries at one place
-// have the same gradient, which is there once.
+// gradientOf converts the gradient of the values of t to the gradient that the caller gets: for a sparse t a sparse tensor with the indices of t.
+// Duplicate entries have the same gradient, which occurs once.
 func gradientOf(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		inner, err := gradientOf(c, w.Value, grad)
@@ -82,14 +82,14 @@ func gradientOf(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	})
 }
 
-// entries is the sparse tensor with other values at the places of t.
+// entries returns a sparse tensor with the indices of t and other values.
 func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 	p := t.Parts()
 	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: values, Coalesced: p.Coalesced})
 }
 
-// placed is a gradient that a caller gives for t, as what has the history of t needs it: for a sparse tensor the elements at its
-// places, for a strided one those of a sparse gradient everywhere.
+// placed converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its
+// indices, for a strided t and a sparse gradient the dense gradient.
 func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		if w.Level.Forward {
@@ -132,7 +132,7 @@ func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	return valuesOf(fitted).Alias(), nil
 }
 
-// alike tells whether two sparse tensors have their places in one memory.
+// alike returns whether two sparse tensors share the memory of their indices.
 func alike(a, b *tensor.Parts) bool {
 	return a != nil && b != nil && slices.EqualFunc(a.Indices, b.Indices, func(x, y *tensor.Tensor) bool {
 		return x.Storage() == y.Storage() && x.Offset() == y.Offset() && slices.Equal(x.Sizes(), y.Sizes()) && slices.Equal(x.Strides(), y.Strides())
