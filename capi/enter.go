@@ -1,4 +1,4 @@
-// Package main is libtensor.so: handles, errors and the one door through which C enters the engine.
+// Package main builds libtensor.so: handles, errors, and the entry point of calls from C.
 package main
 
 // #include "handle.h"

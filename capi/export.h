@@ -1,5 +1,5 @@
-// What the generated exports are written with: an export puts its arguments into an array, and
-// calls the operator's row of the table.
+// Macros of the generated exports: an export writes its arguments to an array, and calls the
+// operator's row of the table.
 #ifndef LIBTENSOR_CAPI_EXPORT_H
 #define LIBTENSOR_CAPI_EXPORT_H
 

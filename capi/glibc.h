@@ -1,6 +1,6 @@
-// Which version of a function of glibc's the libraries are linked with. A linker takes the newest
-// that it finds, without which they do not load where glibc is older: here it is the first one,
-// which every glibc keeps.
+// Symbol versions of glibc functions. A linker binds to the newest version that it finds, and the
+// library does not load with an older glibc. These declarations bind to the first version, which
+// every glibc provides.
 #ifndef LIBTENSOR_CAPI_GLIBC_H
 #define LIBTENSOR_CAPI_GLIBC_H
 

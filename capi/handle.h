@@ -1,6 +1,6 @@
-// Handles: a tensor_t * is the address of a slot, plus a tag from the slot's generation in its low
-// bits. Any pointer can be checked, whatever it is: outside the table, between slots, freed, or of
-// a recycled slot.
+// Handles: a tensor_t * is the address of a slot, with a tag of the slot's generation in its low
+// bits. Any pointer can be validated: addresses outside of the table or between slots, freed
+// handles, and handles of a reused slot are detected.
 #ifndef LIBTENSOR_CAPI_HANDLE_H
 #define LIBTENSOR_CAPI_HANDLE_H
 

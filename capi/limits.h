@@ -1,5 +1,5 @@
-// What the system must give before Go's runtime starts, which ends the process where it cannot have
-// it.
+// Checks of resource limits before Go's runtime starts, because the runtime ends the process if it
+// cannot get threads or memory.
 #ifndef LIBTENSOR_CAPI_LIMITS_H
 #define LIBTENSOR_CAPI_LIMITS_H
 

@@ -1,7 +1,7 @@
-// Tensors from nested lists of numbers. A binding walks the lists of its language and tells what it
-// meets: lists with their lengths and, one after the other, the numbers in them. The library finds
-// the sizes and the dtype, converts, and refuses what is irregular. The frequent numbers are
-// written here, without a call.
+// Tensors from nested lists of scalars. A binding traverses the lists of its language and reports
+// lists, with their lengths, and scalars, in order. The library infers the sizes and the dtype,
+// converts the scalars, and returns an error for lists of unequal lengths. Inline functions store
+// the frequent scalar types without a call.
 #ifndef LIBTENSOR_CAPI_LISTS_H
 #define LIBTENSOR_CAPI_LISTS_H
 

@@ -1,5 +1,4 @@
-// Go's runtime in somebody else's process: it starts at the first call, with threads that take
-// no signals.
+// Start of Go's runtime in the host process, at the first call, with threads that block signals.
 #ifndef LIBTENSOR_CAPI_START_H
 #define LIBTENSOR_CAPI_START_H
 

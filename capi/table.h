@@ -1,5 +1,5 @@
-// The slots behind handles: where they lie, how a handle names one, and which of them running calls
-// use.
+// The table of slots: their memory, the conversion between handles and slots, and the slots that
+// running calls have pinned.
 #ifndef LIBTENSOR_CAPI_TABLE_H
 #define LIBTENSOR_CAPI_TABLE_H
 

@@ -1,4 +1,4 @@
-// The threads that Go runs on, which are made ahead.
+// Creation of the threads that Go's runtime uses, before it starts.
 #ifndef LIBTENSOR_CAPI_THREADS_H
 #define LIBTENSOR_CAPI_THREADS_H
 

@@ -1,4 +1,4 @@
-// Package cuda is the backend for NVIDIA's devices. docs/cuda.md tells how it works.
+// Package cuda is the backend for NVIDIA's devices. docs/cuda.md describes it.
 package cuda
 
 import (

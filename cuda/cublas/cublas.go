@@ -1,4 +1,4 @@
-// Package cublas multiplies matrices by NVIDIA's cuBLAS where there is one. library.c opens it when it is first asked for.
+// Package cublas multiplies matrices with NVIDIA's cuBLAS, if it is installed. library.c loads it at the first product.
 package cublas
 
 // #include "library.h"

@@ -1,5 +1,5 @@
-// Package driver calls the CUDA driver where there is one: through gorgonia.org/cu, and through declarations of its own for what cu does
-// not offer. Its trampolines (trampolines.c) open the driver when it is first called.
+// Package driver calls the CUDA driver, if it is installed, through gorgonia.org/cu, and directly for functions that cu
+// lacks. Its trampolines (trampolines.c) load the driver at the first call.
 package driver
 
 // #include "driver.h"

@@ -1,7 +1,7 @@
-// Package aten is the façade of the operators: a method for each, through which everybody calls it. A call on plain dense
-// tensors goes straight to the operator in engine/ops; a call on a tensor with keys goes to the backend of the first of them.
+// Package aten is the dispatcher: Ctx has a method for each operator. A call with dense tensors without dispatch keys goes
+// directly to the operator in engine/ops or engine/composite; a call with a key goes to the backend of the first key.
 //
-// The methods and the backends' table are generated from the operator entries and the functions of engine/ops.
+// The methods and the table of backends are generated from the operator schemas and the functions of engine/ops.
 package aten
 
 import (

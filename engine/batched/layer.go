@@ -1,6 +1,6 @@
-// Package batched is the layer of tensors of vmap, which stand for one of many examples: it calls operators once for all of them. It comes
-// before all others, so that histories, names and kinds know nothing of examples. One function of boxed calls serves all operators: those
-// with a rule (rules.go, views.go) by the call of an operator on all examples, compositions by their steps, and the others by a loop.
+// Package batched is the backend of vmap, whose tensors represent one batch element of a batched tensor: it calls operators once for the whole batch. It is
+// dispatched before all others, so that other backends get batched tensors. It is a boxed fallback: operators
+// with a batching rule (rules.go, views.go) are called with batched tensors, composite operators are executed by their intermediate ops, and others in a loop.
 package batched
 
 import (

@@ -1,5 +1,5 @@
-// Package blas opens OpenBLAS at its first use: the one that the packages bring along, which has integers of 64 bits, or the system's. It
-// runs on the caller's thread alone: callers cut large products and share the parts out.
+// Package blas loads OpenBLAS at its first use: the bundled one, which has 64-bit integers, or the system's. OpenBLAS runs single-threaded on
+// the caller's thread: callers divide large products among threads.
 package blas
 
 // #include "blas.h"

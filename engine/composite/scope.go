@@ -1,5 +1,5 @@
-// Package composite has the operators that are written with other operators, which they call through the façade: what these
-// do for gradients, kinds of tensors and devices, the composed ones do too. None reads elements.
+// Package composite contains the composite operators, which call other operators through the dispatcher, and so support
+// the same autograd, tensor kinds and devices as these. They do not access elements.
 package composite
 
 import (

@@ -1,4 +1,4 @@
-// Package device names where a tensor's bytes live.
+// Package device identifies devices: a type and an index.
 package device
 
 import (

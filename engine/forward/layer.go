@@ -1,7 +1,7 @@
-// Package forward is the layer of tensors with tangents, those of forward differentiation: it calls operators on their primals, and gives the
-// results the derivative in the direction of the tangents. Calls on both go through the façade, so that the levels around see ordinary ones.
-// One function of boxed calls serves all operators: those that are linear by calls on tangents (linear.go), compositions by their steps, and
-// the others by what reverse differentiation makes of the call by itself (products.go), so that there is an answer for all that it has one for.
+// Package forward is the backend of forward-mode differentiation, whose tensors have tangents: it calls operators on the primals, and computes the
+// tangents of the results. Both use the dispatcher, so that outer transform levels apply to them.
+// It is a boxed fallback: linear operators are called with tangents (linear.go), composite operators are executed by their intermediate ops, and
+// for others the tangent is derived from the reverse-mode derivative (products.go), so that all operators with a derivative are supported.
 package forward
 
 import (

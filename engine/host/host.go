@@ -1,5 +1,5 @@
-// Package host does the work of operators (engine/launch) on the CPU: it brings operands to a few long rows, whose dimensions it
-// sorts and joins, splits the work over threads, and runs kernels (engine/kernel), or OpenBLAS for products.
+// Package host executes the kernel launches of operators (engine/launch) on the CPU: it sorts and merges the dimensions of the operands into
+// few long rows, divides the rows among threads, and runs kernels (engine/kernel), or OpenBLAS for matrix products.
 package host
 
 import (

@@ -1,5 +1,5 @@
-// Package iter has what elementwise operators infer: the shape and the device of the result, its layout, and whether an output
-// can take it; what is written where.
+// Package iter infers the shape, device and strides of the results of elementwise operators, checks outputs, and manages
+// writing to them.
 package iter
 
 import (

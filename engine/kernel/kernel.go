@@ -1,5 +1,5 @@
-// Package kernel offers the inner loops, which are C++ templates compiled once per CPU tier, and picks the tier when the
-// library is loaded.
+// Package kernel contains the inner loops, C++ templates that are compiled for each CPU tier, and selects the tier when the
+// library is initialized.
 package kernel
 
 // #include "abi.h"

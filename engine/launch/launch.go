@@ -1,5 +1,5 @@
-// Package launch is the seam between operators and devices. An operator checks its arguments, infers the result and opens what it
-// writes; then it launches work, which the device of the tensors does in a way of its own: the host with its kernels
+// Package launch is the interface between operators and devices. An operator checks its arguments, infers the result and opens its
+// outputs; then it launches a kernel, which the device of the tensors executes: the CPU with its kernels
 // (engine/host), meta by doing nothing.
 package launch
 

@@ -1,5 +1,5 @@
-// Package library opens shared libraries at their first use: BLAS, and those of devices. What calls one describes it by a Library: where
-// it may be, and the table of its functions, which C code calls.
+// Package library loads shared libraries at their first use: BLAS, and the libraries of devices. A Library describes one: the paths to search, and
+// the table of its functions, which C code calls.
 package library
 
 // #cgo LDFLAGS: -ldl

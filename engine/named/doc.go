@@ -1,8 +1,8 @@
-// Package named is the layer of tensors whose dimensions have names: it finds the names that the results of a call have, refuses what
-// does not go together, and calls the operator past itself. It comes before the layer of gradients, so that histories know nothing of
-// names, and a composition's steps see plain tensors.
+// Package named is the backend of the key Named, tensors with named dimensions: it computes the names of the results of a call, returns an
+// error for names that do not match, and calls the operator without names. It is dispatched before autograd, so that autograd and the
+// intermediate ops of composite operators get unnamed tensors.
 //
-// It is one function of boxed calls (layer.go), which does what the word of the operator's entry says; rules.go has the functions that rules are.
+// It is a boxed fallback (layer.go), which applies the rule in the operator's schema; rules.go implements the rules.
 package named
 
 import (

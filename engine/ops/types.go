@@ -1,9 +1,9 @@
-// Package ops holds the operators, a file per family. An operator checks its arguments, infers the result's dtype, shape
-// and strides, and launches the work (engine/launch). A file refers to none that refers to it.
+// Package ops contains the operators that launch kernels, one file for each family. An operator checks its arguments, infers the
+// result's dtype, shape and strides, and launches the kernel (engine/launch). Files do not depend on each other in cycles.
 //
-// Ownership: every returned tensor holds a reference of its own; a temporary is released where it was made. An operator
-// with an out argument makes a new tensor when out is nil and otherwise writes to out, which it returns; passing an input as
-// out is the in-place form.
+// Ownership: a returned tensor is a new reference, which the caller releases; a function releases its own temporaries. An operator
+// with an out parameter allocates the result if out is nil, and otherwise writes to out and returns it; passing an input as
+// out is the in-place variant.
 package ops
 
 import (

@@ -1,4 +1,4 @@
-// Package owner has who releases what an operator makes.
+// Package owner has scopes, which release the temporaries of an operator.
 package owner
 
 import (

@@ -1,4 +1,4 @@
-// Package parallel splits work over threads. Results never depend on how many there are: callers give every piece its own
+// Package parallel divides loops among threads. Results never depend on the number of threads: callers give every chunk separate
 // outputs or combine partial results in a fixed order.
 package parallel
 

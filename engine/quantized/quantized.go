@@ -1,8 +1,8 @@
-// Package quantized has tensors of integers that stand for numbers: (integer - zero point) * scale, with one scale for all elements or one for
-// each channel (tensor.Quantizer). What only moves elements, or asks for their order, runs on the integers; what computes runs on the
-// numbers, whose result is quantized again, or has a form of its own that computes with integers.
+// Package quantized is the backend of quantized tensors: integers that represent (integer - zero_point) * scale, with one scale for all elements or one
+// for each channel (tensor.Quantizer). Operators that move or compare elements run on the integers. Arithmetic runs on the dequantized
+// values, and its result is quantized again, or has a kernel for integers.
 //
-// The backend is generated from the rules of the entries (gen_rules.go); rules.go has the functions that rules are.
+// The backend is generated from the rules in the schemas (gen_rules.go); rules.go implements the rules.
 package quantized
 
 import (

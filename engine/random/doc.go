@@ -1,8 +1,8 @@
-// Package random draws random numbers, by two kinds of generators.
+// Package random draws random numbers. It has two engines.
 //
-// Philox counts (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): word k of a fill is word k
-// mod 4 of Block(seed, offset/4 + k/4, 0), and element i of it has the words from i w on, where w is what the Distribution says. Which
-// numbers words become is in docs/random.md. Pieces of a fill are streams that begin at their first word.
+// Philox is counter-based (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): word k of a fill is
+// word k mod 4 of Block(seed, offset/4 + k/4, 0), and element i uses w words from word i w on, where w depends on the Distribution.
+// docs/random.md describes the conversion of words to numbers. A part of a fill is a stream that starts at its first word.
 //
 // MT19937 draws PyTorch's CPU random streams: the same seed gives the same values, bit for bit. It is mt19937 plus one cached normal.
 // Every fill writes the elements of a Span in order and consumes the stream as PyTorch 2.15 does on a CPU with AVX2 (its Intel builds draw

@@ -1,5 +1,5 @@
-// Package schema reads the operator entries in operators/*.yaml, the one source of every operator's signature, names,
-// dtypes and documentation. The generator beside it writes the C header, the exports and the bindings from them.
+// Package schema reads the operator schemas in operators/*.yaml, the only source of every operator's signature, names,
+// dtypes and documentation. Package generate writes the C header, the exports and the bindings from them.
 package schema
 
 import (

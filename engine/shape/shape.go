@@ -1,4 +1,4 @@
-// Package shape computes with sizes and strides alone: no data, no dtypes. Strides count elements.
+// Package shape has functions on sizes and strides, without data and dtypes. Strides are in elements.
 package shape
 
 import (

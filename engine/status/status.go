@@ -1,5 +1,5 @@
-// Package status holds the errors that cross the C boundary: a code, which bindings map to their languages'
-// exceptions, and a message that names the operator, the argument, the values and what would work.
+// Package status has the errors that cross the C boundary: a code, which bindings map to exceptions of their
+// languages, and a message that names the operator, the argument, the values and a call that works.
 package status
 
 import (

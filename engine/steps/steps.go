@@ -1,6 +1,6 @@
-// Package steps is the façade as the steps of an operator that is written with others: composite, sparse and quantized have their own
-// beside these. A scope owns what the steps make, and after the first error they do nothing. (Operators beneath the façade have the steps
-// of engine/ops; those of derivatives, which know what is saved and may be written over, are engine/autograd's.)
+// Package steps provides the intermediate ops of composite operators: methods that call the dispatcher and keep their results in a scope.
+// After the first error they do nothing. Packages composite, sparse and quantized add their own. (Operators in engine/ops use
+// the methods of that package; derivatives use those of engine/autograd, which know saved tensors and may overwrite temporaries.)
 package steps
 
 import (

@@ -1,5 +1,5 @@
-// Package storage owns the bytes of tensors: outside the Go heap, 64-byte aligned, reference-counted, freed the moment the
-// last reference goes.
+// Package storage manages the memory of tensors: outside of the Go heap, 64-byte aligned, reference-counted, and freed with the
+// last reference.
 package storage
 
 // #include "alloc.h"

@@ -1,5 +1,5 @@
-// Package tensor joins a storage with a dtype and a geometry. Every geometry goes through the checks of this package, so
-// that no view reaches outside its storage, whatever a caller, a file or another library claims.
+// Package tensor defines tensors: a storage with a dtype, sizes, strides and an offset. This package checks these whenever they
+// are set, by a caller, a file or another library, so that no tensor accesses memory outside of its storage.
 package tensor
 
 import (

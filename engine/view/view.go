@@ -1,7 +1,7 @@
-// Package view makes views: tensors that see the storage of another through a geometry of their own, or as elements of another
-// dtype. No function reads an element, so that they serve every device. The name that errors begin with comes first; dimensions
-// are taken as users give them, negative ones counted from the end. A view holds a reference of its own, which its receiver
-// owns; on an error there is none.
+// Package view creates views: tensors that share a storage with another tensor, with other sizes, strides and offset, or another
+// dtype. No function reads elements, so that all devices are supported. The first parameter of a function is the name for error
+// messages; dimensions may be negative, counted from the end. A returned view is a new reference, which the caller releases; with an
+// error it is nil.
 package view
 
 import (

@@ -1,6 +1,6 @@
-// Package warning tells the program that uses the library of calls that work, but probably not as they were meant. An operator
-// warns once it has checked its arguments and before it changes anything: the program can refuse, which is then an error like
-// any other. Only the goroutine that a call runs on warns, with no lock held, since the program may call the library meanwhile.
+// Package warning reports valid but suspicious calls through the application's warning handler. An operator warns after it has
+// checked its arguments and before it changes anything: the handler can return an error, which the call then returns. Warnings are
+// issued on the goroutine of the call, without a lock, because the handler may call the library.
 package warning
 
 import (

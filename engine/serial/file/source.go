@@ -1,4 +1,4 @@
-// Package file reads and writes the bytes of files: whole files that replace others at once, parts in parallel, checksums.
+// Package file reads and writes files: atomic replacement, parallel access to parts, checksums.
 package file
 
 import (

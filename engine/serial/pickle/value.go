@@ -1,6 +1,6 @@
-// Package pickle reads and writes the part of Python's pickle format that tensor files use. Decoding makes a tree of plain
-// values: nothing is imported or called. What a name stands for is for the reader of the tree to decide, and names that it
-// does not know are refused when they are met (opcodes: Python's pickletools).
+// Package pickle reads and writes the subset of Python's pickle format that tensor files use. Decoding returns a tree of plain
+// values: nothing is imported or called. The caller interprets the names in the tree, and decoding stops with an error at a
+// name that the caller does not accept (opcodes: Python's pickletools).
 package pickle
 
 import "fmt"

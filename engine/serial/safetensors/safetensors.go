@@ -1,6 +1,6 @@
-// Package safetensors reads and writes safetensors files: the length of a header, the header in JSON, the tensors' bytes one
-// after the other. All rules of the format are checked on reading: names differ, every tensor's bytes are as many as its shape
-// and dtype need, and together they fill the file without gaps or overlaps (format: safetensors' README.md).
+// Package safetensors reads and writes safetensors files: the length of the header, the header in JSON, and the bytes of all tensors. Reading
+// checks all rules of the format: names are distinct, the number of bytes of each tensor agrees with its shape
+// and dtype, and the tensors fill the file without gaps or overlaps (format: safetensors' README.md).
 package safetensors
 
 import (
