@@ -1,6 +1,77 @@
-"""The names of torch._C that subclasses of Tensor use."""
+"""The names of torch._C that packages use."""
 
+import sys as _sys
+
+from . import Generator, Size, Tensor, device, dtype, layout, memory_format, qscheme
 from ._base.overrides import disabled as DisableTorchFunctionSubclass
 from ._base.overrides import disabled_torch_function as _disabled_torch_function_impl
+from ._core.modes import is_grad_enabled, set_grad_enabled
+from ._inert import refuse
 
-__all__ = ["DisableTorchFunctionSubclass", "_disabled_torch_function_impl"]
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "_disabled_torch_function_impl", "device", "dtype", "layout"]
+__all__ += ["is_grad_enabled", "memory_format", "qscheme"]
+
+DisableTorchFunction = DisableTorchFunctionSubclass
+TensorBase = _TensorBase = Tensor
+_VariableFunctions = _VariableFunctionsClass = _sys.modules[__name__.partition(".")[0]]
+has_cuda = has_mps = has_xpu = has_mkldnn = has_mkl = has_openmp = has_cudnn = _has_cuda = _has_mps = _has_xpu = _has_mkldnn = False
+has_lapack = has_spectral = True
+_GLIBCXX_USE_CXX11_ABI = True
+
+
+def _log_api_usage_once(event):
+    """Does nothing."""
+
+
+def _get_tracing_state():
+    """Returns None: nothing is traced."""
+    return None
+
+
+def _is_tracing():
+    """Returns False: nothing is traced."""
+    return False
+
+
+def _get_accelerator(check=None):
+    """Returns the device of the accelerator; the CPU without one."""
+    from .accelerator import current_accelerator
+
+    return current_accelerator() or device("cpu")
+
+
+def _set_grad_enabled(mode):
+    """Turns the recording of the autograd graph on or off."""
+    set_grad_enabled(mode)
+
+
+def _get_privateuse1_backend_name():
+    """Returns the name of the device kind of a backend of another package: none is registered."""
+    return "privateuseone"
+
+
+def _is_torch_function_enabled():
+    """Returns whether __torch_function__ of subclasses is called."""
+    from ._base.overrides import state
+
+    return not state.disabled
+
+
+def _jit_setting(*values):
+    """Does nothing, and returns False, the setting before: TorchScript is not supported."""
+    return False
+
+
+_jit_set_profiling_mode = _jit_set_profiling_executor = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _jit_setting
+_jit_set_texpr_fuser_enabled = _jit_set_nvfuser_enabled = _debug_set_autodiff_subgraph_inlining = _jit_set_bailout_depth = _jit_setting
+_jit_texpr_fuser_enabled = _jit_nvfuser_enabled = _jit_setting
+
+refuse(
+    globals(),
+    "TorchScript is not supported",
+    "Graph Node Value Block ScriptFunction ScriptModule ScriptObject ScriptMethod CompilationUnit FileCheck",
+)
+refuse(globals(), "TorchScript is not supported", "PyTorchFileReader PyTorchFileWriter parse_ir parse_schema import_ir_module")
+refuse(
+    globals(), "TorchScript is not supported", "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType"
+)

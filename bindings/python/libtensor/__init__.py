@@ -102,6 +102,22 @@ _SUBMODULES = frozenset(
         *("linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
         *("special", "storage", "testing", "utils", "version", "xpu", "_C"),
         "torch_version",
+        *(
+            "__config__",
+            "_dynamo",
+            "_inductor",
+            "_jit_internal",
+            "_ops",
+            "_tensor",
+            "_utils",
+            "_VF",
+            "ao",
+            "classes",
+            "compiler",
+            "export",
+            "functional",
+        ),
+        *("futures", "fx", "jit", "masked", "monitor", "mtia", "nested", "onnx", "package", "quantization", "types"),
     )
 )
 
@@ -176,6 +192,11 @@ def __getattr__(name):
         return globals()[next(k for k, d in _STORAGES.items() if d is _functions.get_default_dtype()) + "Storage"]
     if name == "default_generator":
         return _default_generator()
+    if not name.startswith("__"):
+        from ._inert.names import NAMED
+
+        if name in NAMED:
+            return globals().setdefault(name, NAMED[name])
     raise AttributeError(f"module 'libtensor' has no attribute '{name}'")
 
 

@@ -1,0 +1,5 @@
+"""Questions about compilation."""
+
+from ..compiler import is_compiling
+
+__all__ = ["is_compiling"]

@@ -1,0 +1,277 @@
+"""Names of the package itself that few programs use; libtensor.__getattr__ loads them by the first question for one."""
+
+import builtins
+import math
+
+from .. import compiler
+from .._base.device import device as _device
+from .._base.dtypes import NAMES, contiguous_format
+from .._core.tensor import Tensor
+from .._data.create import tensor
+from .._gen import gen_functions as _f
+from .._gen import gen_nn_functional as _nn
+from . import refuse
+
+ROOT = __name__.partition(".")[0]
+_bool, _int64 = NAMES["bool"], NAMES["int64"]
+
+
+class SymInt:
+    """For isinstance() and annotations: sizes are Python's int."""
+
+
+class SymFloat:
+    """For isinstance() and annotations: numbers are Python's float."""
+
+
+class SymBool:
+    """For isinstance() and annotations: truth values are Python's bool."""
+
+
+class FatalError(RuntimeError):
+    """The class of errors that end a program, which libtensor never raises."""
+
+
+class AcceleratorError(RuntimeError):
+    """The class of errors of an accelerator."""
+
+
+class JITException(RuntimeError):
+    """The class of errors in TorchScript, which libtensor never raises."""
+
+
+class Tag:
+    """Properties of operators, for annotations."""
+
+    core = pointwise = pt2_compliant_tag = needs_fixed_stride_order = flexible_layout = nondeterministic_seeded = dynamic_output_shape = None
+
+
+def sym_int(a):
+    """Returns a number rounded towards zero."""
+    return int(a)
+
+
+def sym_float(a):
+    """Returns a number as a float."""
+    return float(a)
+
+
+def sym_not(a):
+    """Returns the negation of a truth value."""
+    return not a
+
+
+def sym_max(a, b):
+    """Returns the larger of two numbers; a float when one of them is."""
+    made = builtins.max(a, b)
+    return float(made) if isinstance(a, float) or isinstance(b, float) else made
+
+
+def sym_min(a, b):
+    """Returns the smaller of two numbers; a float when one of them is."""
+    made = builtins.min(a, b)
+    return float(made) if isinstance(a, float) or isinstance(b, float) else made
+
+
+def sym_ite(b, t, f):
+    """Returns `t` where `b` is true, and otherwise `f`."""
+    return t if b else f
+
+
+def sym_sum(args):
+    """Returns the sum of numbers."""
+    return builtins.sum(args)
+
+
+def _sym_sqrt(a):
+    return math.sqrt(a)
+
+
+def _text(message, default):
+    return default if message is None else str(message() if callable(message) else message)
+
+
+def _check_with(error_type, cond, message):
+    """Raises `error_type` where `cond` is false."""
+    if not cond:
+        raise error_type(_text(message, "Expected cond to be True, but got False. (Could this error message be improved? Call with a message.)"))
+
+
+def _check(cond, message=None):
+    """Raises RuntimeError, with what message() returns, where `cond` is false."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_index(cond, message=None):
+    """Raises IndexError, with what message() returns, where `cond` is false."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond, message=None):
+    """Raises ValueError, with what message() returns, where `cond` is false."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond, message=None):
+    """Raises TypeError, with what message() returns, where `cond` is false."""
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond, message=None):
+    """Raises NotImplementedError, with what message() returns, where `cond` is false."""
+    _check_with(NotImplementedError, cond, message)
+
+
+def _check_is_size(i, message=None, *, max=None):
+    """Raises RuntimeError for a negative number."""
+    _check(i >= 0 and (max is None or i <= max), message)
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    """Raises `error_type` where an element of a tensor of dtype bool is false."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not _bool:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error_type, bool(cond.all()), message)
+
+
+def _check_tensor_all(cond, message=None):
+    """Raises RuntimeError where an element of a tensor of dtype bool is false."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _assert(condition, message=""):
+    """Raises AssertionError where the condition is false."""
+    assert condition, message
+
+
+def _assert_async(condition, message=""):
+    """Raises RuntimeError where a tensor of one element is false or zero."""
+    _check(bool(condition), message or "Expected Tensor with single nonzero value, but got zero")
+
+
+def get_device_module(device=None):
+    """Returns the module of a kind of device, such as torch.cuda; the CPU's without an accelerator.
+
+    >>> torch.get_device_module("cpu").__name__.rpartition(".")[2]
+    'cpu'
+    """
+    from importlib import import_module
+
+    from ..accelerator import current_accelerator
+
+    found = (current_accelerator() or _device("cpu")) if device is None else _device(device)
+    try:
+        return import_module(f"{ROOT}.{found.type}")
+    except ImportError:
+        raise RuntimeError(f"get_device_module: there is no module of the device '{found.type}'") from None
+
+
+def compiled_with_cxx11_abi():
+    """Returns True."""
+    return True
+
+
+def is_distributed(input):
+    """Returns False: no tensor is spread over processes."""
+    return False
+
+
+def is_vulkan_available():
+    """Returns False."""
+    return False
+
+
+def get_device(input):
+    """Returns the index of the device of a tensor; -1 on the CPU."""
+    return input.get_device()
+
+
+def detach_(input):
+    """Takes a tensor out of the autograd graph."""
+    return input.detach_()
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """Returns true_fn(*operands) where `pred` is true, and otherwise false_fn(*operands).
+
+    >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))
+    tensor([0.])
+    """
+    return true_fn(*operands) if bool(pred) else false_fn(*operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """Returns the values after body_fn(*values), repeated while cond_fn(*values) is true."""
+    values = carried_inputs
+    while bool(cond_fn(*values)):
+        made = body_fn(*values)
+        values = made if isinstance(made, (tuple, list)) else (made,)
+    return values
+
+
+def _shape_as_tensor(self):
+    """Returns the shape as a tensor of dtype int64."""
+    return tensor(list(self.shape), dtype=_int64)
+
+
+def _softmax(input, dim, half_to_float=False):
+    """Returns the softmax along a dimension."""
+    return _f.softmax(input, dim)
+
+
+def _log_softmax(input, dim, half_to_float=False):
+    """Returns the logarithm of the softmax along a dimension."""
+    return _f.log_softmax(input, dim)
+
+
+def _softmax_backward_data(grad_output, output, dim, input_dtype):
+    """Returns the gradient of softmax from its output."""
+    product = grad_output * output
+    return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
+    """Returns the gradient of log_softmax from its output."""
+    return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def _is_all_true(self):
+    """Returns a tensor of whether all elements are true."""
+    return self.all()
+
+
+def _is_any_true(self):
+    """Returns a tensor of whether an element is true."""
+    return self.any()
+
+
+def native_dropout(input, p, train):
+    """Returns the elements that dropout keeps, scaled, and the mask of those."""
+    if not train or p == 0:
+        return input.clone(), _f.ones_like(input, dtype=_bool)
+    mask = _f.bernoulli(_f.full_like(input, 1 - p)).bool()
+    return input * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+SCRIPT = "TorchScript is not supported; functions and modules run as they are"
+PUBLIC = "SymInt SymFloat SymBool FatalError AcceleratorError JITException Tag sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _sym_sqrt"
+PUBLIC += " _check _check_with _check_index _check_value _check_type _check_not_implemented _check_is_size _check_tensor_all _check_tensor_all_with"
+PUBLIC += " _assert _assert_async get_device_module compiled_with_cxx11_abi is_distributed is_vulkan_available get_device detach_ cond while_loop"
+PUBLIC += " _shape_as_tensor _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _is_all_true _is_any_true native_dropout"
+for _name in PUBLIC.split():
+    globals()[_name].__module__ = ROOT
+NAMED = {name: globals()[name] for name in PUBLIC.split()}
+NAMED |= {"has_lapack": True, "has_mkl": False, "has_openmp": False, "has_spectral": True}
+NAMED |= {"legacy_contiguous_format": contiguous_format, "compile": compiler.compile}
+NAMED |= {name: getattr(_nn, name) for name in ("binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "hinge_embedding_loss")}
+NAMED |= {name: getattr(_nn, name) for name in ("margin_ranking_loss", "triplet_margin_loss", "cosine_embedding_loss")}
+_refused = {"__name__": ROOT}
+refuse(
+    _refused,
+    SCRIPT,
+    "ScriptObject ScriptFunction ScriptModule ScriptMethod Graph Node Value Block Argument CompilationUnit FunctionSchema ErrorReport",
+)
+refuse(_refused, SCRIPT, "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType AnyType ClassType")
+NAMED |= {name: value for name, value in _refused.items() if name != "__name__"}

@@ -1,0 +1,112 @@
+"""Private helpers of PyTorch that packages use."""
+
+import sys
+import traceback
+
+from . import cat
+from . import device as _device
+
+__all__ = ["ExceptionWrapper"]
+
+
+def _flatten_dense_tensors(tensors):
+    """Returns the elements of tensors in one tensor of one dimension."""
+    return cat([tensor.contiguous().view(-1) for tensor in tensors])
+
+
+def _unflatten_dense_tensors(flat, tensors):
+    """Returns views of a tensor of one dimension with the shapes of tensors, one after the other."""
+    made, at = [], 0
+    for tensor in tensors:
+        made.append(flat.narrow(0, at, tensor.numel()).view_as(tensor))
+        at += tensor.numel()
+    return tuple(made)
+
+
+def _get_device_index(device, optional=False, allow_cpu=False):
+    """Returns the index of a device; -1 for the CPU where it is allowed."""
+    if isinstance(device, str):
+        device = _device(device)
+    if isinstance(device, _device):
+        if device.type == "cpu":
+            if allow_cpu or optional:
+                return -1
+            raise ValueError(f"Expected a device with a specified index or an integer, but got: {device}")
+        device = device.index
+    if device is None and not optional:
+        raise ValueError("Expected a device with a specified index or an integer, but got: None")
+    return 0 if device is None else device
+
+
+def _element_size(dtype):
+    """Returns the number of bytes of an element."""
+    return dtype.itemsize
+
+
+def _get_available_device_type():
+    """Returns the kind of the accelerator; None without one."""
+    from .accelerator import current_accelerator
+
+    found = current_accelerator()
+    return found.type if found is not None else None
+
+
+def _get_device_module(device_type):
+    """Returns the module of a kind of device."""
+    from ._inert.names import get_device_module
+
+    return get_device_module(device_type)
+
+
+def is_compiling():
+    """Returns False: functions run, they are not compiled."""
+    return False
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    """Returns the Parameter of a pickle."""
+    from .nn import Parameter
+
+    return Parameter(data, requires_grad)
+
+
+class _ClassPropertyDescriptor:
+    def __init__(self, fget):
+        self.fget = fget
+
+    def __get__(self, instance, owner=None):
+        return self.fget.__get__(instance, owner or type(instance))()
+
+
+def classproperty(func):
+    """Returns a property of a class from a function of the class."""
+    return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))
+
+
+class KeyErrorMessage(str):
+    """A message that repr() shows without quotes."""
+
+    def __repr__(self):
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception of a worker, with its traceback as text, which the parent raises again."""
+
+    def __init__(self, exc_info=None, where="in background"):
+        exc_info = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type, self.where = exc_info[0], where
+        self.exc_msg = "".join(traceback.format_exception(*exc_info))
+
+    def reraise(self):
+        """Raises an exception of the class of the worker's, with its traceback in the message."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            message = KeyErrorMessage(message)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=message)
+        try:
+            error = self.exc_type(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise error

@@ -1,0 +1,24 @@
+"""Names of the conversion of modules to quantized ones, which is not supported; quantized tensors are."""
+
+from ..._inert import refuse
+from ...nn import Identity
+
+WHY = "the conversion of modules to quantized ones is not supported; quantize_per_tensor() and quantize_per_channel() quantize their weights"
+
+
+class QuantStub(Identity):
+    """Returns its input: marks where a converted module would quantize it."""
+
+    def __init__(self, qconfig=None):
+        super().__init__()
+
+
+class DeQuantStub(QuantStub):
+    """Returns its input: marks where a converted module would dequantize it."""
+
+
+__all__ = ["DeQuantStub", "QuantStub"]
+__all__ += refuse(globals(), WHY, "quantize_dynamic quantize quantize_qat prepare prepare_qat convert fuse_modules fuse_modules_qat")
+__all__ += refuse(globals(), WHY, "get_default_qconfig")
+__all__ += refuse(globals(), WHY, "get_default_qat_qconfig get_default_qconfig_mapping QConfig QConfigMapping ObserverBase MinMaxObserver")
+__all__ += refuse(globals(), WHY, "FakeQuantize")

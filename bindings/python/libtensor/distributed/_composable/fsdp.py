@@ -1,0 +1,6 @@
+"""Names of modules whose parameters are spread over processes, which are not supported."""
+
+from ..._inert import refuse
+from .. import WHY
+
+__all__ = refuse(globals(), WHY, "fully_shard FSDPModule MixedPrecisionPolicy CPUOffloadPolicy OffloadPolicy")

@@ -1,0 +1,7 @@
+"""Names of functions over groups of processes, which are not supported."""
+
+from .._inert import refuse
+from . import WHY
+
+__all__ = refuse(globals(), WHY, "all_gather_tensor all_reduce all_to_all_single all_to_all_single_autograd all_gather_tensor_autograd broadcast")
+__all__ += refuse(globals(), WHY, "reduce_scatter_tensor wait_tensor AsyncCollectiveTensor")

@@ -1,0 +1,6 @@
+"""Names of algorithms of several processes, which are not supported."""
+
+from ..._inert import refuse
+from .. import WHY
+
+__all__ = refuse(globals(), WHY, "Join JoinHook Joinable")

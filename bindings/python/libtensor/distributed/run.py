@@ -1,0 +1,6 @@
+"""Names of the launcher of processes, which is not supported."""
+
+from .._inert import refuse
+from . import WHY
+
+__all__ = refuse(globals(), WHY, "run main get_args_parser")

@@ -1,0 +1,22 @@
+"""Names of graphs of modules, which are not supported: functions and modules run as they are."""
+
+from .._inert import identity, refuse
+
+__all__ = ["has_side_effect", "wrap"]
+
+WHY = "graphs of modules are not supported; call the module"
+
+
+def wrap(fn_or_name):
+    """Returns the function or its name: calls of it run as they are."""
+    return fn_or_name
+
+
+def has_side_effect(fn):
+    """Returns the function."""
+    return fn
+
+
+__all__ += refuse(globals(), WHY, "Graph GraphModule CodeGen Interpreter Node Proxy Tracer Transformer symbolic_trace replace_pattern")
+
+from . import _compatibility, graph, graph_module, node, proxy  # noqa: E402

@@ -1,0 +1,1 @@
+"""Experimental names of graphs of modules."""

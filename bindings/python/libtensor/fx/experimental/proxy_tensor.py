@@ -1,0 +1,11 @@
+"""Names of traces of operators, which are not supported."""
+
+from ..._inert import refuse
+
+
+def get_proxy_mode():
+    """Returns None: nothing is traced."""
+    return None
+
+
+refuse(globals(), "graphs of operators are not supported", "make_fx ProxyTorchDispatchMode")

@@ -1,0 +1,14 @@
+"""Decorators of functions that an export to ONNX would call."""
+
+from .._inert import identity, refuse
+
+_onnx_unsupported = None
+
+
+def parse_args(*descriptors):
+    """Returns a decorator that returns the function."""
+    return identity
+
+
+quantized_args = parse_args
+refuse(globals(), "the export to ONNX is not supported", "_get_tensor_rank _get_tensor_sizes _maybe_get_const _is_none _unimplemented _get_const")

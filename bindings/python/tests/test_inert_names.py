@@ -1,0 +1,202 @@
+"""Names of PyTorch whose use is inert or not supported: they import, answer truly, and raise NotImplementedError with a reason."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import libtensor as torch
+
+REFUSED = ("distributed", "fx", "export", "onnx", "package", "nested", "monitor", "ao.quantization")
+
+
+def run(code, *options):
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def modules(name):
+    """Returns the module and those in it."""
+    module = importlib.import_module("libtensor." + name)
+    yield module
+    for found in pkgutil.walk_packages(getattr(module, "__path__", ()), module.__name__ + "."):
+        yield importlib.import_module(found.name)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_names_of_what_is_not_supported_raise_with_a_reason(name):
+    refused = 0
+    for module in modules(name):
+        for key in getattr(module, "__all__", ()):
+            value = getattr(module, key)
+            doc = getattr(value, "__doc__", None) or ""
+            if "NotImplementedError" not in doc:
+                continue
+            refused += 1
+            with pytest.raises(NotImplementedError, match=rf"torch\.[\w.]*{key}: .*not supported"):
+                value(1)
+            if isinstance(value, type):
+                assert not isinstance(torch.ones(1), value)
+    assert refused > 3
+
+
+def test_import_of_the_package_loads_none_of_them():
+    inert = "_inert _dynamo _inductor compiler distributed jit fx export onnx masked package nested ao types functional"
+    run(f"import sys, libtensor; assert not [n for n in {inert.split()} if 'libtensor.' + n in sys.modules]")
+
+
+@pytest.mark.parametrize("name", ["compile", "jit.script", "jit.trace"])
+def test_identity_warns_once(name):
+    said = run(f"""
+import warnings, libtensor as torch
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    function = lambda x: x + 1
+    for _ in range(3):
+        assert torch.{name}(function) is function
+print(len(caught), caught[0].category.__name__, caught[0].message)
+""")
+    assert said.startswith(f"1 UserWarning torch.{name}: ") and "as they are" in said
+
+
+def test_compile_is_the_identity_in_all_forms():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = torch.nn.Linear(2, 2)
+        assert torch.compile(module, mode="max-autotune", fullgraph=True, dynamic=True) is module
+
+        @torch.compile
+        def f(x):
+            return x * 2
+
+        @torch.compile(backend="inductor", options={"a": 1})
+        def g(x):
+            return x * 3
+
+        assert f(torch.ones(1)).item() == 2 and g(torch.ones(1)).item() == 3
+        with pytest.raises(RuntimeError, match="mode or options"):
+            torch.compile(f, mode="default", options={"a": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.compile(f, disable=True) is f
+
+
+def test_decorators_return_what_they_decorate():
+    def f(x):
+        return x
+
+    for decorator in (torch.compiler.disable, torch.compiler.allow_in_graph, torch._dynamo.disable, torch._dynamo.allow_in_graph):
+        assert decorator(f) is f
+    for decorator in (torch.jit.ignore, torch.jit.unused, torch.jit.export, torch.jit.script_if_tracing, torch.jit.interface, torch.fx.wrap):
+        assert decorator(f) is f
+    assert torch.compiler.disable(recursive=False)(f) is f and torch.jit.ignore(drop=True)(f) is f and torch._dynamo.optimize("eager")(f) is f
+    assert torch._dynamo.disable(reason="no")(f) is f and torch.fx.wrap("f") == "f"
+    with torch._dynamo.config.patch(suppress_errors=True, unknown=1):
+        assert torch._dynamo.config.suppress_errors and torch._dynamo.config.unknown == 1
+    assert not torch._dynamo.config.suppress_errors and not hasattr(torch._dynamo.config, "unknown")
+    with torch.compiler.set_stance("force_eager"):
+        assert f(1) == 1
+
+
+def test_questions_are_answered_truly():
+    for asked in ("compiler.is_compiling", "compiler.is_dynamo_compiling", "compiler.is_exporting", "_dynamo.is_compiling", "jit.is_scripting"):
+        module, _, name = asked.rpartition(".")
+        assert getattr(importlib.import_module("libtensor." + module), name)() is False
+    assert torch.jit.is_tracing() is torch.onnx.is_in_onnx_export() is torch.distributed.is_available() is torch.distributed.is_initialized() is False
+    assert torch.mtia.is_available() is torch.mps.is_available() is torch.xpu.is_available() is False
+    for name in ("hpu", "npu", "xla", "no_such_name", "__no_such_name__"):
+        assert not hasattr(torch, name)
+    assert torch._C._get_tracing_state() is None and not torch._C._is_tracing()
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        torch.distributed.get_rank()
+    assert "libtensor" in torch.__config__.show() and str(torch.get_num_threads()) in torch.__config__.parallel_info()
+
+
+def test_checks_raise_their_class_of_errors():
+    for check, kind in (
+        *((torch._check, RuntimeError), (torch._check_index, IndexError), (torch._check_value, ValueError), (torch._check_type, TypeError)),
+        (torch._check_not_implemented, NotImplementedError),
+    ):
+        check(True)
+        with pytest.raises(kind, match="two"):
+            check(False, lambda: "two")
+    torch._check_tensor_all(torch.tensor([True]))
+    with pytest.raises(RuntimeError, match="all"):
+        torch._check_tensor_all(torch.tensor([True, False]), lambda: "all")
+    with pytest.raises(TypeError, match="torch.bool"):
+        torch._check_tensor_all(torch.ones(1))
+    with pytest.raises(AssertionError, match="words"):
+        torch._assert(False, "words")
+
+
+def test_symbolic_numbers_are_numbers():
+    assert torch.sym_int(2.7) == 2 and torch.sym_float(2) == 2.0 and torch.sym_not(False) and torch.sym_ite(True, 1, 2) == 1
+    assert torch.sym_max(1, 2.0) == 2.0 and isinstance(torch.sym_max(3, 2.0), float) and torch.sym_min(1, 2) == 1 and torch.sym_sum([1, 2]) == 3
+    assert not isinstance(torch.ones(2).shape[0], torch.SymInt)
+    assert torch.cond(torch.tensor(False), torch.sin, torch.cos, (torch.zeros(1),)).item() == 1
+    assert torch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (0, torch.ones(1)))[1].item() == 8
+
+
+def test_script_classes_and_types():
+    from typing import Dict, List, Optional, Tuple  # noqa: UP035
+
+    assert torch.jit.isinstance([1, 2], List[int]) and not torch.jit.isinstance([1, "a"], List[int])  # noqa: UP006
+    assert torch.jit.isinstance({"a": 1}, Dict[str, int]) and torch.jit.isinstance((1, "a"), Tuple[int, str])  # noqa: UP006
+    assert torch.jit.isinstance(None, Optional[int]) and not torch.jit.isinstance(1.5, Optional[int])
+
+    class Net(torch.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 1)
+
+        @torch.jit.script_method
+        def forward(self, x):
+            return self.layer(x)
+
+    assert Net()(torch.ones(3, 2)).shape == (3, 1) and not isinstance(torch.nn.Linear(1, 1), torch.jit.ScriptModule)
+    future = torch.jit.fork(torch.add, torch.ones(1), 2)
+    assert torch.jit.wait(future).item() == 3
+    with pytest.raises(ZeroDivisionError):
+        torch.jit.wait(torch.jit.fork(lambda: 1 / 0))
+    with pytest.raises(NotImplementedError, match="torch.load"):
+        torch.jit.load("a.pt")
+
+
+def test_futures():
+    first, second = torch.futures.Future(), torch.futures.Future()
+    both = torch.futures.collect_all([first, second])
+    following = first.then(lambda done: done.value() + 1)
+    first.set_result(1)
+    assert following.wait() == 2 and not both.done()
+    with pytest.raises(RuntimeError, match="marked completed once"):
+        first.set_result(2)
+    second.set_exception(ValueError("no"))
+    assert both.wait() == [first, second]
+    with pytest.raises(ValueError, match="no"):
+        torch.futures.wait_all([first, second])
+
+
+MASKED = {"sum": (0, 6.0), "prod": (1, 6.0), "amax": (None, 3.0), "amin": (None, 1.0), "mean": (None, 2.0), "var": (None, 1.0), "std": (None, 1.0)}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masked_reductions_are_those_of_the_selected_elements(name):
+    x = torch.tensor([[1.0, 9.0, 2.0, 3.0], [5.0, 5.0, 5.0, 7.0]])
+    mask = torch.tensor([[True, False, True, True], [False, False, False, False]])
+    reduce = getattr(torch.masked, name)
+    neutral, wanted = MASKED[name]
+    row = reduce(x, 1, mask=mask)
+    assert row[0].item() == pytest.approx(wanted)
+    assert row[1].isnan() or row[1].item() == neutral or row[1].isinf()
+    assert torch.equal(reduce(x, 1), getattr(torch, name)(x, 1))
+    assert reduce(x, 1, mask=mask, keepdim=True).shape == (2, 1)
+
+
+def test_masked_softmax_ignores_the_others():
+    x, mask = torch.tensor([1.0, 50.0, 2.0]), torch.tensor([True, False, True])
+    got = torch.masked.softmax(x, 0, mask=mask)
+    assert got[1].item() == 0 and torch.allclose(got[[0, 2]], torch.softmax(x[[0, 2]], 0))
