@@ -146,7 +146,7 @@ def test_script_classes_and_types():
 
     assert torch.jit.isinstance([1, 2], List[int]) and not torch.jit.isinstance([1, "a"], List[int])  # noqa: UP006
     assert torch.jit.isinstance({"a": 1}, Dict[str, int]) and torch.jit.isinstance((1, "a"), Tuple[int, str])  # noqa: UP006
-    assert torch.jit.isinstance(None, Optional[int]) and not torch.jit.isinstance(1.5, Optional[int])
+    assert torch.jit.isinstance(None, Optional[int]) and not torch.jit.isinstance(1.5, Optional[int])  # noqa: UP045
 
     class Net(torch.jit.ScriptModule):
         def __init__(self):
