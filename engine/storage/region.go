@@ -211,18 +211,26 @@ func (s *Storage) share(op string) error {
 	return nil
 }
 
-// Shared tells whether other processes can map the bytes.
+// Shared reports whether the bytes are in memory that other processes can map, also as part of a larger storage.
 func (s *Storage) Shared() bool {
-	m, ok := s.backing.(*region)
-	return ok && m.shared
+	switch b := s.backing.(type) {
+	case *region:
+		return b.shared
+	case part:
+		return b.whole.Shared()
+	}
+	return false
 }
 
 // Descriptor is the file descriptor of shared memory, for another process to map; the storage owns it.
 func (s *Storage) Descriptor(op string) (int64, error) {
-	if !s.Shared() {
-		return 0, status.Runtimef("%s: the storage is not in shared memory; share_memory_() moves it there", op)
+	switch m, ok := s.backing.(*region); {
+	case ok && m.shared:
+		return int64(m.fd), nil
+	case s.Shared():
+		return 0, status.Runtimef("%s: the storage is a slice of a storage in shared memory, which has the descriptor; clone() has its own", op)
 	}
-	return int64(s.backing.(*region).fd), nil
+	return 0, status.Runtimef("%s: the storage is not in shared memory; share_memory_() moves it there", op)
 }
 
 // Filename is the file that changes go to, "" without one.

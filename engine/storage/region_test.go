@@ -33,7 +33,12 @@ func TestSharedMemoryIsOneStorage(t *testing.T) {
 	assert.EqualValues(t, 9, s.Bytes()[0])
 	_, err = FromDescriptor("test", fd, 101)
 	assert.ErrorContains(t, err, "has 100 bytes")
-	for _, held := range []*Storage{s, again, part} {
+	slice, err := s.Slice("test", 10, 20)
+	require.NoError(t, err)
+	assert.True(t, slice.Shared())
+	_, err = slice.Descriptor("test")
+	assert.ErrorContains(t, err, "a slice of a storage in shared memory")
+	for _, held := range []*Storage{s, again, part, slice} {
 		held.Release()
 	}
 	_, err = FromDescriptor("test", fd, 100)

@@ -100,7 +100,7 @@ _SUBMODULES = frozenset(
     (
         *("accelerator", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5"),
         *("linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
-        *("special", "storage", "testing", "utils", "version", "xpu", "_C"),
+        *("special", "storage", "testing", "utils", "version", "xpu", "_C", "_utils", "hub"),
         "torch_version",
         *(
             "__config__",

@@ -34,8 +34,13 @@ def spawning():
 
 
 def movable(storage):
-    """Returns whether the storage is in shared memory or can be moved there."""
-    return _f.storage_is_shared(storage) or _f.storage_resizable(storage)
+    """Returns whether the storage has shared memory of its own or can be moved there. A slice of shared memory has no descriptor."""
+    if not _f.storage_is_shared(storage):
+        return _f.storage_resizable(storage)
+    try:
+        return _f.storage_descriptor(storage) >= 0
+    except RuntimeError:
+        return False
 
 
 def reduce_storage(storage):

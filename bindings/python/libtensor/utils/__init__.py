@@ -1,5 +1,16 @@
-"""Helpers under the names of torch.utils."""
+"""Helpers under the names of torch.utils. Modules that take time to import are loaded when they are first asked for."""
+
+import importlib as _importlib
+import sys as _sys
 
 from . import checkpoint, deterministic, dlpack, hooks
 
-__all__ = ["checkpoint", "deterministic", "dlpack", "hooks"]
+_LATER = frozenset(("data",))
+
+__all__ = ["checkpoint", "deterministic", "dlpack", "hooks", *sorted(_LATER)]
+
+
+def __getattr__(name):
+    if name in _LATER:
+        return _importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -1,4 +1,5 @@
 from . import checkpoint as checkpoint
+from . import data as data
 from . import deterministic as deterministic
 from . import dlpack as dlpack
 from . import hooks as hooks

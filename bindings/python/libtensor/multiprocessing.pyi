@@ -1,1 +1,0 @@
-from multiprocessing import *  # noqa: F403

@@ -1,0 +1,11 @@
+"""The queues of multiprocessing, through which tensors go in shared memory."""
+
+from __future__ import annotations
+
+from multiprocessing.queues import JoinableQueue, Queue, SimpleQueue
+
+from .reductions import init_reductions
+
+__all__ = ["JoinableQueue", "Queue", "SimpleQueue"]
+
+init_reductions()

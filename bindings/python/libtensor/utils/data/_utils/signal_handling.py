@@ -1,0 +1,13 @@
+"""Names for the watch over worker processes by signals, which a DataLoader does not need: it waits for the processes themselves."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
+
+
+def _set_SIGCHLD_handler() -> None:
+    """Does nothing."""
+
+
+def _set_worker_signal_handlers() -> None:
+    """Does nothing."""
