@@ -5,7 +5,7 @@ import sys as _sys
 
 from . import checkpoint, deterministic, dlpack, hooks
 
-_LATER = frozenset(("data",))
+_LATER = frozenset(("_pytree", "data", "model_zoo"))
 
 __all__ = ["checkpoint", "deterministic", "dlpack", "hooks", *sorted(_LATER)]
 

@@ -1,3 +1,4 @@
+from . import _pytree as _pytree
 from . import checkpoint as checkpoint
 from . import data as data
 from . import deterministic as deterministic
