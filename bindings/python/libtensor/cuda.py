@@ -85,6 +85,11 @@ def is_current_stream_capturing():
 def __getattr__(name):
     if name == "default_generators":
         return _generators()
+    if not name.startswith("__"):
+        from libtensor._inert.cuda import NAMED
+
+        if name in NAMED:
+            return NAMED[name]
     raise AttributeError(f"module 'libtensor.cuda' has no attribute '{name}'")
 
 

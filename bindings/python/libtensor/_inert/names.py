@@ -2,6 +2,8 @@
 
 import builtins
 import math
+import os
+import sys
 
 from .. import compiler
 from .._base.device import device as _device
@@ -263,6 +265,8 @@ PUBLIC += " _shape_as_tensor _softmax _log_softmax _softmax_backward_data _log_s
 for _name in PUBLIC.split():
     globals()[_name].__module__ = ROOT
 NAMED = {name: globals()[name] for name in PUBLIC.split()}
+# Modules that PyTorch's own imports leave in the package.
+NAMED |= {"math": math, "os": os, "sys": sys, "torch": sys.modules[ROOT]}
 NAMED |= {"has_lapack": True, "has_mkl": False, "has_openmp": False, "has_spectral": True}
 NAMED |= {"legacy_contiguous_format": contiguous_format, "compile": compiler.compile}
 NAMED |= {name: getattr(_nn, name) for name in ("binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "hinge_embedding_loss")}

@@ -21,6 +21,7 @@ __all__ = [
 _Mask = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 _Score = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 FlexKernelOptions = dict[str, Any]
+_DEFAULT_SPARSE_BLOCK_SIZE = 128  # packages import it
 
 
 class AuxRequest(NamedTuple):
