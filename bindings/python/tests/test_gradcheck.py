@@ -1,8 +1,11 @@
 """gradcheck and gradgradcheck: what they pass, and what they find."""
 
+import importlib
+
 import pytest
 
 import libtensor as torch
+from libtensor.autograd import Function
 from libtensor.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 X = torch.tensor([[0.5, 2.0], [1.5, -1.0]], dtype=torch.float64, requires_grad=True)
@@ -46,11 +49,7 @@ def test_arguments():
         gradcheck(torch.sin, (torch.ones(1, dtype=torch.float64).expand(3).requires_grad_(),))
     with pytest.warns(UserWarning, match="Input #0 requires gradient and is torch.float32"):
         gradcheck(torch.sin, (torch.ones(2, requires_grad=True),), atol=1, eps=1e-2)
-    with pytest.raises(NotImplementedError, match="check_forward_ad"):
-        gradcheck(torch.sin, (X,), check_forward_ad=True)
-    with pytest.raises(NotImplementedError, match="check_batched_grad"):
-        gradcheck(torch.sin, (X,), check_batched_grad=True)
-    with pytest.raises(ValueError, match="check_backward_ad"):
+    with pytest.raises(AssertionError, match="check_backward_ad"):
         gradcheck(torch.sin, (X,), check_backward_ad=False)
     with pytest.raises(ZeroDivisionError):
         gradcheck(lambda x: x * (1 / 0), (X,), raise_exception=False)
@@ -84,3 +83,82 @@ def test_hooks_that_take_no_undefined_gradients_are_found():
                 gradcheck(refuses, (x,), fast_mode=fast)
             assert not gradcheck(refuses, (x,), fast_mode=fast, raise_exception=False)
         assert gradcheck(refuses, (x,), fast_mode=fast, check_undefined_grad=False)
+
+
+class Slope(Function):
+    """x * x with a derivative in forward mode that is 3, and in backward mode `slope * x`."""
+
+    @staticmethod
+    def forward(ctx, x, slope):
+        ctx.save_for_backward(x)
+        ctx.slope = slope
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * x * ctx.slope, None
+
+    @staticmethod
+    def jvp(ctx, tangent, _):
+        return tangent * 3
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_forward_mode_is_compared(fast):
+    for dtype in (torch.float64, torch.complex128):
+        x = torch.tensor([0.5, 2.0], dtype=dtype, requires_grad=True)
+        options = {"check_forward_ad": True, "check_batched_forward_grad": True, "check_batched_grad": True, "fast_mode": fast}
+        assert gradcheck(lambda x: (x.sin(), x * x), (x,), **options)
+        assert gradcheck(lambda x: x.abs(), (x,), **options)
+        with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch for output 0 with respect to input 0"):
+            gradcheck(lambda x: Slope.apply(x, 2), (x.detach().real.clone().requires_grad_(),), check_forward_ad=True, fast_mode=fast)
+    real = x.detach().real.clone().requires_grad_()
+    assert not gradcheck(lambda x: Slope.apply(x, 2), (real,), check_forward_ad=True, raise_exception=False)
+    assert gradcheck(lambda x: Slope.apply(x, 2), (real,))
+    with pytest.raises(GradcheckError, match="forward mode mismatch"):
+        gradcheck(lambda x: Slope.apply(x, 5), (real,), check_forward_ad=True, check_backward_ad=False)
+    with pytest.raises(GradcheckError, match="^Jacobian mismatch"):
+        gradcheck(lambda x: Slope.apply(x, 5), (real,), check_forward_ad=True)
+
+
+def test_batched_gradients_are_compared(monkeypatch):
+    x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda x: (x.sin(), x * x), (x,), check_batched_grad=True)
+    module = importlib.import_module("libtensor.autograd.gradcheck")
+    plain = module.grad
+
+    def doubled(*args, is_grads_batched=False, **options):
+        made = plain(*args, is_grads_batched=is_grads_batched, **options)
+        return tuple(t * 2 for t in made) if is_grads_batched else made
+
+    monkeypatch.setattr(module, "grad", doubled)
+    with pytest.raises(GradcheckError, match="Batched gradients mismatch for output 0 with respect to input 0"):
+        gradcheck(torch.sin, (x,), check_batched_grad=True)
+    assert gradcheck(torch.sin, (x,))
+
+
+def test_second_derivatives_by_forward_over_reverse():
+    x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    assert gradgradcheck(torch.sin, (x,), check_fwd_over_rev=True)
+    assert gradgradcheck(lambda x: x**3, (x,), check_fwd_over_rev=True, check_rev_over_rev=False, check_undefined_grad=False)
+    assert gradgradcheck(torch.exp, (x,), check_batched_grad=True, fast_mode=True)
+
+
+@pytest.mark.parametrize(
+    ("check", "options", "text"),
+    [
+        (gradcheck, {"check_backward_ad": False}, "Expected at least one of check_forward_ad or check_backward_ad to be True"),
+        (gradcheck, {"check_batched_forward_grad": True}, "Setting check_batched_forward_grad=True requires check_forward_ad to be True"),
+        (
+            gradcheck,
+            {"check_batched_grad": True, "check_forward_ad": True, "check_backward_ad": False},
+            "Setting check_batched_grad=True requires check_backward_ad",
+        ),
+        (gradgradcheck, {"check_rev_over_rev": False}, "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"),
+        (gradgradcheck, {"check_rev_over_rev": False, "check_fwd_over_rev": True}, "Setting check_undefined_grad=True requires check_rev_over_rev"),
+    ],
+)
+def test_options_that_contradict_one_another(check, options, text):
+    with pytest.raises(AssertionError, match=text):
+        check(torch.sin, (torch.ones(2, dtype=torch.float64, requires_grad=True),), **options)

@@ -9,7 +9,9 @@ from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .._gradients.function import Function
 from .._gradients.grad import grad
+from .._gradients.vmap import vmap
 from .._storages import serialize as _serialize
+from . import forward_ad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -42,21 +44,25 @@ def gradcheck(
     The real and imaginary parts of complex tensors are compared separately. `fast_mode` compares in one random direction instead of element by
     element. Of sparse inputs only the specified elements are perturbed, for any value of `masked`.
 
+    `check_backward_ad` compares the gradients of backward(), `check_forward_ad` the tangents of forward-mode differentiation. With
+    `check_batched_grad` the gradients that vmap computes of several gradients at once are compared with those of one at a time, with
+    `check_batched_forward_grad` the tangents. Raises AssertionError for options that contradict one another.
+
     >>> x = torch.tensor([0.5, 2.], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,))
     True
     """
-    if check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("check_batched_grad and check_batched_forward_grad: gradients of vmap are not compared here")
-    if check_forward_ad:
-        raise NotImplementedError("check_forward_ad: derivatives of func.jvp are not compared here, only those of backward()")
-    if not check_backward_ad:
-        raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    require(check_forward_ad or check_backward_ad, "Expected at least one of check_forward_ad or check_backward_ad to be True")
+    require(check_backward_ad or not check_batched_grad, "Setting check_batched_grad=True requires check_backward_ad to be True")
+    require(check_forward_ad or not check_batched_forward_grad, "Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     func, inputs = of_entries(func, inputs)
     wanted = checked_inputs(inputs)
     try:
         check = Check(func, inputs, wanted, eps, atol, rtol)
-        check.run(fast_mode, nondet_tol, check_undefined_grad, check_grad_dtypes)
+        if check_backward_ad:
+            check.run(fast_mode, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad)
+        if check_forward_ad:
+            check.forward(fast_mode, check_batched_forward_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -87,15 +93,15 @@ def gradgradcheck(
     differences.
 
     `grad_outputs` are the gradients with respect to the outputs, random by default. Errors and options are those of gradcheck().
+    `check_rev_over_rev` compares the gradients of gradients, `check_fwd_over_rev` their tangents in forward-mode differentiation.
 
     >>> x = torch.tensor([0.5, 2.], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))
     True
     """
-    if check_fwd_over_rev:
-        raise NotImplementedError("check_fwd_over_rev: derivatives of func.jvp are not compared here, only those of backward()")
-    if not check_rev_over_rev:
-        raise ValueError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    require(check_fwd_over_rev or check_rev_over_rev, "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    require(check_rev_over_rev or not check_undefined_grad, "Setting check_undefined_grad=True requires check_rev_over_rev to be True")
+    require(check_rev_over_rev or not check_batched_grad, "Setting check_batched_grad=True requires check_rev_over_rev to be True")
     func, inputs = of_entries(func, inputs)
     if grad_outputs is None:
         with enable_grad():
@@ -122,9 +128,16 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )
+
+
+def require(holds, text):
+    if not holds:
+        raise AssertionError(text)
 
 
 # ----------------------------------------------------------------------------------------------------- inputs and outputs
@@ -223,13 +236,70 @@ class Check:
         self.func, self.inputs, self.wanted = func, inputs, wanted
         self.eps, self.atol, self.rtol = eps, atol, rtol
 
-    def run(self, fast, nondet_tol, undefined, dtypes):
+    def forward(self, fast, batched):
+        """Compares tangents with differences, and with those that vmap computes of several at once."""
+        with enable_grad():
+            self.outputs = [(t.shape, t.dtype) for t in outputs_of(self.func, self.inputs)]
+        for place in self.wanted:
+            t = self.inputs[place].detach()
+            ways = [random_like(t)] if fast else list(bases(t))
+            tangents = [self.tangents(place, way) for way in ways]
+            slopes = [self.difference(t, way) for way in ways]
+            for number in range(len(self.outputs)) if ways else ():
+                analytical = _f.stack([parts(row[number]) for row in tangents]).to(_dtypes.float64)
+                numerical = _f.stack([slope[number] for slope in slopes])
+                if not close(analytical, numerical, self.rtol, self.atol):
+                    raise GradcheckError(
+                        f"Jacobian computed with forward mode mismatch for output {number} with respect to input {place},\n"
+                        f"numerical:{numerical}\nanalytical:{analytical}\n"
+                    )
+            if batched:
+                self.batched_tangents(place, [random_like(t), random_like(t)])
+
+    def tangents(self, place, way):
+        """The tangents of all outputs when an input has the tangent `way`; zeros where there are none."""
+        with forward_ad.dual_level(), enable_grad():
+            dual = forward_ad.make_dual(self.inputs[place], way)
+            outputs = outputs_of(self.func, (*self.inputs[:place], dual, *self.inputs[place + 1 :]))
+            found = [forward_ad.unpack_dual(t) for t in outputs]
+            return [_f.zeros_like(primal) if tangent is None else tangent for primal, tangent in found]
+
+    def batched_tangents(self, place, ways):
+        """Compares the tangents that vmap computes of several at once with those of one at a time."""
+        each = [self.tangents(place, way) for way in ways]
+        try:
+            together = vmap(lambda way: tuple(self.tangents(place, way)))(_f.stack(ways))
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+        for number, made in enumerate(together):
+            self.alike_batches(f"output {number} with respect to input {place}", made, _f.stack([row[number] for row in each]))
+
+    def batched_gradients(self, number, output):
+        """Compares the gradients that vmap computes of several gradients at once with those of one at a time."""
+        seeds = [random_like(output), random_like(output)]
+        each = [self.gradients([output], [seed]) for seed in seeds]
+        operands = [self.inputs[i] for i in self.wanted]
+        try:
+            together = grad([output], operands, [_f.stack(seeds)], retain_graph=True, allow_unused=True, is_grads_batched=True)
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+        for k, (place, made) in enumerate(zip(self.wanted, together, strict=True)):
+            expected = _f.stack([row[k] for row in each])
+            self.alike_batches(f"output {number} with respect to input {place}", _f.zeros_like(expected) if made is None else made, expected)
+
+    def alike_batches(self, which, together, each):
+        if not close(parts(together), parts(each), self.rtol, self.atol):
+            raise GradcheckError(f"Batched gradients mismatch for {which},\nbatched:{together}\none at a time:{each}\n")
+
+    def run(self, fast, nondet_tol, undefined, dtypes, batched):
         with enable_grad():
             outputs = outputs_of(self.func, self.inputs)
         self.outputs = [(t.shape, t.dtype) for t in outputs]
         live = [(number, t) for number, t in enumerate(outputs) if t.requires_grad]
         for number, t in live:
             self.zeros(number, t, dtypes)
+            if batched:
+                self.batched_gradients(number, t)
         if undefined and live:
             self.undefined([t for _, t in live])
         if undefined and len(live) > 1:
@@ -322,7 +392,7 @@ class Check:
                 raise GradcheckError(f"Expected undefined gradients of outputs to count as zeros, but those of input {place} do not add up")
 
     def constant(self, number, place, columns):
-        """An output without a history must not change."""
+        """An output without a grad_fn must not change."""
         if any(c.ne(0).any() for c in columns):
             raise GradcheckError(
                 f"Numerical gradient for function expected to be zero: output {number} requires no gradient, but changes with input {place}"
