@@ -30,3 +30,11 @@ __all__ = [
 ]
 
 _publish(globals(), __all__)
+
+
+def __getattr__(name):
+    if name in ("profiler", "profiler_util"):
+        from .profiler import profile as _loaded
+
+        return globals()[name]
+    raise AttributeError(f"module 'libtensor.autograd' has no attribute '{name}'")

@@ -14,6 +14,8 @@ from . import function as function
 from . import functional as functional
 from . import grad_mode as grad_mode
 from . import graph as graph
+from . import profiler as profiler
+from . import profiler_util as profiler_util
 from . import variable as variable
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
