@@ -1,0 +1,346 @@
+"""custom_op and Library: how programs define operators and register what belongs to them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from .._base.dtypes import dtype as _dtype
+from . import operators as _operators
+from .schemas import Schema, infer_schema
+
+__all__ = ["CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract"]
+__all__ += ["register_autocast", "register_autograd", "register_fake", "register_kernel", "register_torch_dispatch", "register_vmap"]
+__all__ += ["triton_op", "wrap_triton"]
+
+Fn = Callable[..., Any]
+
+
+def _types(device_types: str | Sequence[str] | None) -> list[str]:
+    if device_types is None or device_types == "default":
+        return [_operators.DEFAULT[0]]
+    return [device_types] if isinstance(device_types, str) else list(device_types)
+
+
+class CustomOpDef:
+    """An operator that custom_op made: call it as a function, register what belongs to it by its methods."""
+
+    def __init__(self, op: _operators.OpOverload, fn: Fn) -> None:
+        self._opoverload, self._init_fn = op, fn
+        self._name, self._qualname, self._schema = op.op_name, op.qualname, op.schema.signature()
+        self.__name__, self.__doc__, self.__wrapped__ = op.op_name, fn.__doc__, fn
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    def register_kernel(self, device_types: str | Sequence[str] | None, fn: Fn | None = None, /) -> Fn:
+        """Registers the function that the operator runs on types of devices; None for all. Returns it."""
+        return register_kernel(self, device_types, fn)
+
+    def register_fake(self, fn: Fn, /) -> Fn:
+        """Registers the function that the operator runs on meta tensors. Returns it."""
+        return register_fake(self, fn)
+
+    def register_autograd(self, backward: Fn, /, *, setup_context: Fn | None = None) -> None:
+        """Registers the derivative; see library.register_autograd."""
+        register_autograd(self, backward, setup_context=setup_context)
+
+    def register_vmap(self, func: Fn | None = None) -> Fn:
+        """Registers the rule of vmap; see library.register_vmap."""
+        return register_vmap(self, func)
+
+    def register_autocast(self, device_type: str, cast_inputs: _dtype) -> None:
+        """Registers the dtype of autocast; see library.register_autocast."""
+        register_autocast(self, device_type, cast_inputs)
+
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Fn | None = None, /) -> Fn:
+        """Accepted: there is no __torch_dispatch__."""
+        return register_torch_dispatch(self, torch_dispatch_class, fn)
+
+    @contextlib.contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """A context manager under which the kernel of a type of device is used or, with enabled=False, the default one instead."""
+        op = self._opoverload
+        before = set(op.disabled)
+        op.disabled = before - {device_type} if enabled else before | {device_type}
+        try:
+            yield
+        finally:
+            op.disabled = before
+
+
+def custom_op(
+    name: str,
+    fn: Fn | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
+    """Makes an operator `torch.ops.ns.op`, for the name "ns::op", of a function with annotations: the function is its kernel on the given types of
+    devices, all by default. `mutates_args` are the names of the arguments that it writes to. The results must not share memory with
+    arguments. Returns a CustomOpDef; a decorator where no function is given. A later operator of the same name takes the place of the earlier one.
+
+    Raises ValueError for a name without a namespace, and for annotations that infer_schema does not accept.
+
+    >>> @torch.library.custom_op("doc::scaled", mutates_args=())
+    ... def scaled(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor:
+    ...     return x * factor
+    >>> torch.ops.doc.scaled(torch.ones(2))
+    tensor([2., 2.])
+    """
+
+    def make(function: Fn) -> CustomOpDef:
+        signature = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
+        namespace, separator, op_name = name.partition("::")
+        if not separator or not namespace or not op_name:
+            raise ValueError(f"custom_op: the name must be of the form namespace::name, but is {name!r}")
+        parsed = Schema(name + signature[signature.index("(") :])
+        if schema is not None:
+            written = {a.name for a in parsed.arguments if a.is_write}
+            given = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
+            if given != {"unknown"} and given != written:
+                raise ValueError(
+                    f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema suggests that the "
+                    f"op mutates {written or set()} which is different from what was provided to us in `mutates_args`. Please make these "
+                    f"consistent."
+                )
+        op = _operators.define(name, "default", parsed, True)
+        for kind in _types(device_types):
+            op.kernels[kind] = function
+        return CustomOpDef(op, function)
+
+    return make if fn is None else make(fn)
+
+
+def triton_op(name: str, fn: Fn | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None) -> Any:
+    """custom_op under the name of operators that call Triton kernels."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """Returns its argument."""
+    return triton_kernel
+
+
+def _decorates(func: Fn | None, register: Callable[[Fn], None]) -> Fn:
+    if func is not None:
+        register(func)
+        return func
+
+    def decorate(function: Fn) -> Fn:
+        register(function)
+        return function
+
+    return decorate
+
+
+def register_kernel(op: Any, device_types: str | Sequence[str] | None, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
+    """Registers the function that an operator runs on types of devices; None for all. Returns it, or a decorator.
+
+    Raises RuntimeError where there is no such operator."""
+    found = _operators.find(op)
+    return _decorates(func, lambda fn: found.kernels.update(dict.fromkeys(_types(device_types), fn)))
+
+
+def register_fake(op: Any, func: Fn | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = True) -> Fn:
+    """Registers the function that an operator runs on meta tensors: it returns tensors of the results' sizes and dtypes. Returns it, or a decorator.
+
+    Raises RuntimeError where there is no such operator.
+
+    >>> @torch.library.custom_op("doc::doubled", mutates_args=())
+    ... def doubled(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 2
+    >>> @torch.library.register_fake("doc::doubled")
+    ... def _(x):
+    ...     return torch.empty_like(x)
+    >>> doubled(torch.ones(3, device="meta")).shape
+    torch.Size([3])
+    """
+    found = _operators.find(op)
+    return _decorates(func, lambda fn: setattr(found, "fake", fn))
+
+
+def impl_abstract(qualname: str, func: Fn | None = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Fn:
+    """register_fake under its earlier name."""
+    return register_fake(qualname, func, lib=lib)
+
+
+def register_autograd(op: Any, backward: Fn, /, *, setup_context: Fn | None = None, lib: Library | None = None) -> None:
+    """Registers the derivative of an operator: `backward(ctx, *grads)` returns the gradients of the positional arguments, None for those without;
+    `setup_context(ctx, inputs, output)` stores on ctx what it needs, and takes `keyword_only_inputs` where the operator has such arguments.
+
+    Raises RuntimeError where there is no such operator, and for one that writes to an argument.
+
+    >>> @torch.library.custom_op("doc::squared", mutates_args=())
+    ... def squared(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * x
+    >>> def setup_context(ctx, inputs, output):
+    ...     ctx.save_for_backward(*inputs)
+    >>> def backward(ctx, grad):
+    ...     return 2 * ctx.saved_tensors[0] * grad
+    >>> torch.library.register_autograd("doc::squared", backward, setup_context=setup_context)
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> squared(x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
+    found = _operators.find(op)
+    if found.schema.is_mutable:
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {found} with schema {found.schema}. Please create a "
+            f"functional operator and register an autograd formula for "
+            f"that."
+        )
+    found.backward, found.setup_context = backward, setup_context
+
+
+def register_vmap(op: Any, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
+    """Registers the rule of vmap for an operator: `func(info, in_dims, *args)` returns the results and their batch dimensions. Without a rule the
+    operators that the kernel calls are batched.
+
+    Raises RuntimeError where there is no such operator."""
+    found = _operators.find(op)
+    return _decorates(func, lambda fn: setattr(found, "batched", fn))
+
+
+def register_autocast(op: Any, device_type: str, cast_inputs: _dtype, /, *, lib: Library | None = None) -> None:
+    """Registers the dtype to which autocast of a type of device converts the floating-point arguments of an operator.
+
+    Raises RuntimeError where there is no such operator, ValueError for other types than "cpu" and "cuda"."""
+    if device_type not in ("cpu", "cuda"):
+        raise ValueError(f"Unknown device type: {device_type}")
+    _operators.find(op).casts[device_type] = cast_inputs
+
+
+def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
+    """Accepted: there is no __torch_dispatch__. Raises RuntimeError where there is no such operator."""
+    _operators.find(op)
+    return _decorates(func, lambda fn: None)
+
+
+def fallthrough_kernel() -> None:
+    """Stands for no kernel in Library.impl. Raises NotImplementedError when called."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+class _FakeContext:
+    """What kernels for meta tensors ask of the calls that they are made in."""
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
+        """Raises NotImplementedError: meta tensors have known sizes."""
+        raise NotImplementedError("get_ctx().new_dynamic_size: sizes that depend on elements are not known of meta tensors")
+
+
+def get_ctx() -> _FakeContext:
+    """Returns the context of a function that register_fake registers."""
+    return _FakeContext()
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> Fn:
+    """Returns the kernel of an operator for a dispatch key, such as "CPU". Raises RuntimeError where there is none."""
+    found = _operators.find(op)
+    key = str(dispatch_key)
+    kernel = found.kernels.get(_operators.KEYS.get(key, key))
+    if kernel is None:
+        raise RuntimeError(f"get_kernel: {found.name()} has no kernel for {dispatch_key}")
+    return kernel
+
+
+class Library:
+    """A namespace of operators: kind "DEF" for the one definition of a namespace, "FRAGMENT" to add to one, "IMPL" to register kernels alone.
+
+    Raises ValueError for another kind, RuntimeError for a second definition of a namespace.
+
+    >>> library = torch.library.Library("doc_library", "DEF")
+    >>> library.define("scaled(Tensor x, int factor=2) -> Tensor")
+    'scaled'
+    >>> library.impl("scaled", lambda x, factor=2: x * factor, "CPU")
+    >>> torch.ops.doc_library.scaled(torch.ones(1), 3)
+    tensor([3.])
+    """
+
+    _defined: set[str] = set()
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError("Unsupported kind: ", kind)
+        if kind == "DEF":
+            if ns in Library._defined:
+                raise RuntimeError(
+                    f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your definitions in a "
+                    f"single library, or use the kind "
+                    f"FRAGMENT."
+                )
+            Library._defined.add(ns)
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Makes an operator by its schema, such as "op(Tensor x) -> Tensor" or "op.overload(...) -> ...". Returns its name.
+
+        Raises RuntimeError for text that is no schema and for a name that is taken."""
+        parsed = Schema(schema)
+        name, _, overload = parsed.name.partition("::")[2].partition(".") if "::" in parsed.name else parsed.name.partition(".")
+        packet = _operators.namespaces.get(self.ns, {}).get(name)
+        if packet is not None and (overload or "default") in packet._overloads:
+            raise RuntimeError(
+                f"Tried to register an operator ({self.ns}::{schema}) with the same name and overload name multiple times. Each overload's "
+                f"schema should only be registered with a single call to "
+                f"def()."
+            )
+        given, parsed.name = parsed.name, f"{self.ns}::{parsed.name}"
+        _operators.define(f"{self.ns}::{name}", overload or "default", parsed, False)
+        return given
+
+    def impl(self, op_name: Any, fn: Fn, dispatch_key: str = "", *, with_keyset: bool = False, allow_override: bool = True) -> None:
+        """Registers a kernel of an operator for a dispatch key: CPU, CUDA, Meta, CompositeExplicitAutograd (all devices),
+        CompositeImplicitAutograd (all devices, with the derivatives of the operators that it calls; the default), or Autograd (a function that
+        records its own derivatives).
+
+        Raises RuntimeError where there is no such operator, TypeError for a kernel that is no function."""
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        if fn is fallthrough_kernel:
+            return
+        found = _operators.find(f"{self.ns}::{op_name.partition('::')[2] or op_name}" if isinstance(op_name, str) else op_name)
+        key = dispatch_key or self.dispatch_key or _operators.DEFAULT[1]
+        key = _operators.DEFAULT[1] if key.startswith("Autograd") else key
+        if key == "Meta":
+            found.fake = fn
+        found.kernels[_operators.KEYS.get(key, key)] = fn
+
+    def fallback(self, fn: Fn, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+        """Raises NotImplementedError: there are no kernels for all operators."""
+        raise NotImplementedError("Library.fallback: kernels for all operators of a dispatch key are not supported; register one for each by impl")
+
+    def _destroy(self) -> None:
+        """Removes the namespace's operators where this is its definition."""
+        if self.kind == "DEF":
+            Library._defined.discard(self.ns)
+            _operators.namespaces.pop(self.ns, None)
+
+
+def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+    """Makes an operator of a name such as "ns::op" by its schema, such as "(Tensor x) -> Tensor".
+
+    Raises ValueError for a name without a namespace, RuntimeError for text that is no schema and for a name that is taken."""
+    namespace, separator, name = qualname.partition("::")
+    if not separator:
+        raise ValueError(f"define: the name must be of the form namespace::name, but is {qualname!r}")
+    (lib or Library(namespace, "FRAGMENT")).define(name + schema, tags=tags)
+
+
+def impl(qualname: str, types: str | Sequence[str], func: Fn | None = None, *, lib: Library | None = None) -> Fn:
+    """Registers the function that an operator runs on types of devices, "default" for all. Returns it, or a decorator.
+
+    Raises RuntimeError where there is no such operator."""
+    return register_kernel(qualname, [_operators.KEYS.get(kind, kind) for kind in _types(types)], func)

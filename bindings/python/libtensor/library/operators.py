@@ -1,0 +1,351 @@
+"""Custom operators: their kernels, derivatives and rules, and how a call finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .._base.dtypes import dtype as _dtype
+from .._base.dtypes import strided as _strided
+from .._core.autocast import autocast, is_autocast_enabled
+from .._core.modes import is_grad_enabled, no_grad
+from .._core.tensor import Tensor
+from .._gradients.function import Function
+from .schemas import Schema
+
+__all__ = ["OpNamespace", "OpOverload", "OpOverloadPacket", "find", "namespaces"]
+
+namespaces: dict[str, dict[str, OpOverloadPacket]] = {}
+DEFAULT = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
+KEYS = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta", "XPU": "xpu", "MPS": "mps"}
+
+
+class _Structure:
+    """The arguments of a call with its tensors taken out."""
+
+    def __init__(self, op: OpOverload, values: list[Any]) -> None:
+        self.op, self.values = op, values
+        self.count = [_count(v) for v in values]
+
+    def rebuild(self, flat: Sequence[Any]) -> list[Any]:
+        """The arguments with other values in the places of the tensors."""
+        rest, made = iter(flat), []
+        for value in self.values:
+            if isinstance(value, Tensor):
+                made.append(next(rest))
+            elif isinstance(value, list | tuple):
+                made.append([next(rest) if isinstance(v, Tensor) else v for v in value])
+            else:
+                made.append(value)
+        return made
+
+    def dims(self, flat: Sequence[Any]) -> list[Any]:
+        """What belongs to each argument: None where that is no tensor."""
+        rest, made = iter(flat), []
+        for value in self.values:
+            if isinstance(value, Tensor):
+                made.append(next(rest))
+            elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
+                made.append([next(rest) if isinstance(v, Tensor) else None for v in value])
+            else:
+                made.append(None)
+        return made
+
+    def split(self, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The values of positional arguments, and those of keyword-only ones."""
+        arguments = self.op.schema.arguments
+        positional = [v for a, v in zip(arguments, values, strict=True) if not a.kwarg_only]
+        return positional, {a.name: v for a, v in zip(arguments, values, strict=True) if a.kwarg_only}
+
+    def flatten(self, grads: Any) -> list[Any]:
+        """The gradients of the tensors from those of positional arguments."""
+        grads = list(grads) if isinstance(grads, list | tuple) else [grads]
+        positional = [v for a, v in zip(self.op.schema.arguments, self.values, strict=True) if not a.kwarg_only]
+        if len(grads) != len(positional):
+            raise RuntimeError(f"{self.op}: backward returned {len(grads)} gradients, but the operator has {len(positional)} inputs")
+        made: list[Any] = []
+        for value, grad in zip(positional, grads, strict=True):
+            if isinstance(value, Tensor):
+                made.append(grad)
+            elif isinstance(value, list | tuple):
+                made += [g for v, g in zip(value, grad or [None] * len(value), strict=True) if isinstance(v, Tensor)]
+        return made + [None] * (sum(self.count) - len(made))
+
+
+def _count(value: Any) -> int:
+    return sum(isinstance(v, Tensor) for v in (value if isinstance(value, list | tuple) else (value,)))
+
+
+def _tensors(values: Sequence[Any]) -> Iterator[Tensor]:
+    for value in values:
+        for v in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(v, Tensor):
+                yield v
+
+
+class _Context:
+    """The context of a backward function, which has what belongs to the operator's arguments rather than to each tensor."""
+
+    def __init__(self, ctx: Any, structure: _Structure) -> None:
+        object.__setattr__(self, "_ctx", ctx)
+        object.__setattr__(self, "_structure", structure)
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        structure: _Structure = object.__getattribute__(self, "_structure")
+        needed = structure.dims(object.__getattribute__(self, "_ctx").needs_input_grad[1:])
+        return tuple(False if n is None else n for n in structure.split(needed)[0])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "_ctx"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(object.__getattribute__(self, "_ctx"), name, value)
+
+
+class _Recorded(Function):
+    """A call on the autograd graph, or under vmap with a rule."""
+
+    @staticmethod
+    def forward(structure: _Structure, *flat: Tensor) -> Any:
+        made = structure.op.run(structure.rebuild(flat))
+        return tuple(made) if isinstance(made, list) else made
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        structure = ctx.structure = inputs[0]
+        setup = structure.op.setup_context
+        if setup is None:
+            return
+        positional, keywords = structure.split(structure.rebuild(inputs[1:]))
+        output = list(output) if structure.op.schema.returned == "Tensor[]" else output
+        if keywords:
+            setup(ctx=_Context(ctx, structure), inputs=tuple(positional), keyword_only_inputs=keywords, output=output)
+        else:
+            setup(_Context(ctx, structure), tuple(positional), output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        op = ctx.structure.op
+        if op.backward is None:
+            raise RuntimeError(f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add one.")
+        given = (list(grads),) if op.schema.returned == "Tensor[]" else grads
+        return None, *ctx.structure.flatten(op.backward(_Context(ctx, ctx.structure), *given))
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, structure: _Structure, *flat: Tensor) -> Any:
+        op = structure.op
+        positional, keywords = structure.split(structure.rebuild(flat))
+        if op.batched is None:
+            return _each(op, info, in_dims[1:], structure, flat)
+        return op.batched(info, tuple(structure.split(structure.dims(in_dims[1:]))[0]), *positional, **keywords)
+
+
+def _each(op: OpOverload, info: Any, dims: Sequence[int | None], structure: _Structure, flat: Sequence[Tensor]) -> Any:
+    """The operator for each batch element, in turn."""
+    from .._gen import gen_functions as f
+
+    rows = []
+    for i in range(info.batch_size):
+        items = [t if d is None else t.select(d, i) for t, d in zip(flat, dims, strict=True)]
+        made = op.call(structure.rebuild(items))
+        rows.append(tuple(made) if isinstance(made, list | tuple) else (made,))
+    stacked = tuple(f.stack(column) for column in zip(*rows, strict=True))
+    return (stacked[0], 0) if len(op.schema.returns) == 1 and op.schema.returned != "Tensor[]" else (stacked, (0,) * len(stacked))
+
+
+def _address(t: Tensor) -> int:
+    """The address of a tensor's memory; 0 where it has none, or where it is a transform's."""
+    is_plain = t.layout is _strided and t.numel() > 0 and t.device.type != "meta"
+    try:
+        return t.untyped_storage().data_ptr() if is_plain else 0
+    except RuntimeError:
+        return 0
+
+
+class OpOverload:
+    """A custom operator: call it as a function. Its kernels are by type of device, with a default for all."""
+
+    def __init__(self, qualname: str, overload: str, schema: Schema, is_alias_checked: bool) -> None:
+        self.qualname, self.overload, self.schema = qualname, overload, schema
+        self.kernels: dict[str, Callable[..., Any]] = {}
+        self.fake: Callable[..., Any] | None = None
+        self.backward: Callable[..., Any] | None = None
+        self.setup_context: Callable[..., Any] | None = None
+        self.batched: Callable[..., Any] | None = None
+        self.casts: dict[str, _dtype] = {}
+        self.disabled: set[str] = set()
+        self.is_alias_checked = is_alias_checked
+        self.namespace, _, self.op_name = qualname.partition("::")
+        self.__name__ = f"{self.op_name}.{overload}"
+        self.__module__ = f"torch.ops.{self.namespace}"
+
+    @property
+    def _schema(self) -> str:
+        return str(self.schema)
+
+    def name(self) -> str:
+        """Returns the name with its namespace, such as `ns::op`."""
+        return self.qualname if self.overload == "default" else f"{self.qualname}.{self.overload}"
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.op_name}.{self.overload}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.namespace}.{self.op_name}', overload='{self.overload}')>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(self.schema.bind(self.name(), args, kwargs))
+
+    def call(self, values: list[Any]) -> Any:
+        """Calls the operator with a value for each argument."""
+        tensors = list(_tensors(values))
+        for kind, to in self.casts.items():
+            if is_autocast_enabled(kind):
+                with autocast(kind, enabled=False):
+                    return self.call([_converted(v, kind, to) for v in values])
+        is_recorded = is_grad_enabled() and any(t.requires_grad for t in tensors)
+        is_composite = DEFAULT[1] in self.kernels and self.device_of(values) not in self.kernels
+        if self.schema.is_mutable:
+            if is_composite:
+                return self.run(values)
+            with no_grad():
+                return self.run(values)
+        if self.batched is not None or is_recorded and not is_composite:
+            made = _Recorded.apply(_Structure(self, values), *tensors)
+            return list(made) if self.schema.returned == "Tensor[]" else made
+        return self.run(values)
+
+    def device_of(self, values: list[Any]) -> str:
+        """The type of device whose kernel a call takes: that of the first tensor."""
+        for t in _tensors(values):
+            return str(t.device.type)
+        return "cpu"
+
+    def run(self, values: list[Any]) -> Any:
+        """Runs the kernel for the device of the arguments. Raises NotImplementedError where there is none."""
+        kind = self.device_of(values)
+        kernel = None if kind in self.disabled else self.kernels.get(kind)
+        if kernel is None and kind == "meta":
+            kernel = self.fake
+            if kernel is None and DEFAULT[1] not in self.kernels and DEFAULT[0] in self.kernels and self.is_alias_checked:
+                raise RuntimeError(
+                    f"There was no fake impl registered for {self.name()}. This is necessary for meta tensors. "
+                    f"Please use `{self.op_name}.register_fake` to add an fake impl."
+                )
+        for key in DEFAULT:
+            kernel = kernel or self.kernels.get(key)
+        if kernel is None:
+            backends = ", ".join(sorted(self.kernels)) or "none"
+            raise NotImplementedError(
+                f"Could not run '{self.name()}' with arguments from the '{kind.upper()}' backend. This could be because the operator "
+                f"doesn't exist for this backend; it has kernels for: {backends}. register_kernel and Library.impl register "
+                f"others."
+            )
+        arguments = self.schema.arguments
+        positional = [v for a, v in zip(arguments, values, strict=True) if not a.kwarg_only]
+        keywords = {a.name: v for a, v in zip(arguments, values, strict=True) if a.kwarg_only}
+        made = kernel(*positional, **keywords)
+        if self.is_alias_checked:
+            self.check_aliases(values, made)
+        return made
+
+    def check_aliases(self, values: list[Any], made: Any) -> None:
+        """Raises RuntimeError where results share memory with arguments or with one another."""
+        seen = {_address(t) for t in _tensors(values)}
+        for t in _tensors([made]):
+            at = _address(t)
+            if at and at in seen:
+                raise RuntimeError(
+                    f"{self.op_name} (with implementation in {self.namespace}): The output of this custom operator (1) must not also be an input to "
+                    "this custom operator and (2) may not alias any inputs to this custom operator or other returns. Return a clone of the tensor "
+                    "instead, such as x.clone()."
+                )
+            seen.add(at)
+
+
+def _converted(value: Any, kind: str, to: _dtype) -> Any:
+    if isinstance(value, list | tuple):
+        return [_converted(v, kind, to) for v in value]
+    is_eligible = isinstance(value, Tensor) and value.is_floating_point() and value.device.type == kind and value.element_size() != 8
+    return value.to(to) if is_eligible else value
+
+
+class OpOverloadPacket:
+    """The overloads of an operator, by name; a call takes the first that its arguments fit."""
+
+    def __init__(self, qualname: str) -> None:
+        self._qualified_op_name = qualname
+        self._overloads: dict[str, OpOverload] = {}
+        self.__name__ = qualname.partition("::")[2]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = list(self._overloads.values())
+        for op in found[:-1]:
+            try:
+                values = op.schema.bind(op.name(), args, kwargs)
+            except RuntimeError:
+                continue
+            return op.call(values)
+        return found[-1](*args, **kwargs)
+
+    def overloads(self) -> list[str]:
+        """Returns the names of the overloads."""
+        return list(self._overloads)
+
+    def __getattr__(self, name: str) -> OpOverload:
+        try:
+            return self._overloads[name]
+        except KeyError:
+            text = f"The underlying op of '{self._qualified_op_name.replace('::', '.')}' has no overload name '{name}'"
+            raise AttributeError(text) from None
+
+    def __str__(self) -> str:
+        return self._qualified_op_name.replace("::", ".")
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
+class OpNamespace:
+    """The operators of a namespace, as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        try:
+            return namespaces[self._name][name]
+        except KeyError:
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted(namespaces.get(self._name, ()))
+
+
+def define(qualname: str, overload: str, schema: Schema, is_alias_checked: bool) -> OpOverload:
+    """Makes an operator, or another one in the place of one of its name."""
+    namespace, _, name = qualname.partition("::")
+    packet = namespaces.setdefault(namespace, {}).setdefault(name, OpOverloadPacket(qualname))
+    op = OpOverload(qualname, overload, schema, is_alias_checked)
+    packet._overloads[overload] = op
+    return op
+
+
+def find(op: Any) -> OpOverload:
+    """The operator of a name such as `ns::op` or `ns::op.overload`, or of an object that stands for one. Raises RuntimeError where there is none."""
+    if isinstance(op, OpOverload):
+        return op
+    if isinstance(op, OpOverloadPacket):
+        return op.default
+    made = getattr(op, "_opoverload", None)
+    if isinstance(made, OpOverload):
+        return made
+    if not isinstance(op, str):
+        raise ValueError(f"expected the name of an operator, an operator or what custom_op returned, but got {type(op).__name__}")
+    namespace, _, name = op.partition("::")
+    name, _, overload = name.partition(".")
+    packet = namespaces.get(namespace, {}).get(name)
+    if packet is None or (overload or "default") not in packet._overloads:
+        raise RuntimeError(f"operator {op} does not exist")
+    return packet._overloads[overload or "default"]

@@ -1,0 +1,275 @@
+"""Schemas of custom operators: how they are inferred from annotations, parsed, and what arguments fit them."""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import inspect
+import operator
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .._base.device import device as _device
+from .._base.dtypes import dtype as _dtype
+from .._core.tensor import Tensor
+
+__all__ = ["Argument", "Schema", "infer_schema"]
+
+SCALARS: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", _dtype: "ScalarType", _device: "Device"}
+RETURNS = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
+KINDS: dict[str, tuple[type, ...]] = {"Tensor": (Tensor,), "int": (int,), "SymInt": (int,), "float": (float, int), "bool": (bool, int), "str": (str,)}
+KINDS |= {"ScalarType": (_dtype, int), "Device": (_device, str), "Scalar": (int, float, bool, complex)}
+
+
+class Argument:
+    """An argument of a schema: `alias` is not None where it names an alias set, `is_write` where the operator writes to it."""
+
+    def __init__(self, name: str, kind: str, has_default: bool, default: Any, kwarg_only: bool, alias: str | None, is_write: bool) -> None:
+        self.name, self.kind, self.has_default, self.default_value = name, kind, has_default, default
+        self.kwarg_only, self.alias, self.is_write = kwarg_only, alias, is_write
+
+    def accepts(self, value: Any) -> bool:
+        """Returns whether a value is of the argument's type."""
+        return _fits(self.kind, value)
+
+
+def _fits(kind: str, value: Any) -> bool:
+    if kind.endswith("?"):
+        return value is None or _fits(kind[:-1], value)
+    if kind.endswith("]"):
+        inner, _, size = kind[:-1].rpartition("[")
+        if size and _fits(inner, value):
+            return True
+        return isinstance(value, list | tuple) and all(_fits(inner, item) for item in value)
+    expected = KINDS.get(kind)
+    if expected is None or kind == "Any":
+        return True
+    if kind in ("int", "SymInt") and isinstance(value, bool):
+        return True
+    return isinstance(value, expected)
+
+
+class Schema:
+    """The signature of an operator, by its text, such as `ns::add(Tensor x, int k=1) -> Tensor`.
+
+    Raises RuntimeError for text that is no schema."""
+
+    def __init__(self, text: str) -> None:
+        found = re.fullmatch(r"\s*([\w:.]*)\s*\((.*)\)\s*->\s*(.+?)\s*", text, re.S)
+        if found is None:
+            raise RuntimeError(f"schema: expected 'name(arguments) -> results', but got {text!r}")
+        self.name, given, self.returned = found[1], found[2], found[3]
+        self.arguments: list[Argument] = []
+        kwarg_only = False
+        for item in _split(given):
+            if item == "*":
+                kwarg_only = True
+                continue
+            self.arguments.append(_argument(item, kwarg_only, text))
+        inner = self.returned[1:-1] if self.returned.startswith("(") and self.returned.endswith(")") else self.returned
+        self.returns = [item.split()[0] for item in _split(inner)]
+
+    def __str__(self) -> str:
+        return self.name + self.signature()
+
+    def signature(self) -> str:
+        """Returns the schema without the name."""
+        items: list[str] = []
+        for a in self.arguments:
+            if a.kwarg_only and "*" not in items:
+                items.append("*")
+            kind = a.kind if a.alias is None else re.sub(r"^Tensor", f"Tensor({a.alias}{'!' if a.is_write else ''})", a.kind)
+            items.append(f"{kind} {a.name}" + (f"={_default_text(a.default_value)}" if a.has_default else ""))
+        return f"({', '.join(items)}) -> {self.returned}"
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether the operator writes to an argument."""
+        return any(a.is_write for a in self.arguments)
+
+    def bind(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """Returns a value for each argument. Raises RuntimeError, in the name of an operator, for missing, surplus and unfit values."""
+        declaration = f"Declaration: {name}{self.signature()}"
+        positional = [a for a in self.arguments if not a.kwarg_only]
+        if len(args) > len(positional):
+            raise RuntimeError(
+                f"{name}() expected at most {len(positional)} argument(s) but received {len(args) + len(kwargs)} argument(s). {declaration}"
+            )
+        values = []
+        left = dict(kwargs)
+        for i, a in enumerate(self.arguments):
+            if i < len(args) and not a.kwarg_only:
+                if a.name in left:
+                    raise RuntimeError(f"{name}() received a value for argument '{a.name}' by position and by name. {declaration}")
+                value = args[i]
+            elif a.name in left:
+                value = left.pop(a.name)
+            elif a.has_default:
+                value = a.default_value
+            else:
+                raise RuntimeError(f"{name}() is missing value for argument '{a.name}'. {declaration}")
+            if not a.accepts(value):
+                kind = a.kind.replace("SymInt", "int")
+                raise RuntimeError(
+                    f"{name}() Expected a value of type '{_readable(kind)}' for argument '{a.name}' but instead found "
+                    f"type '{type(value).__name__}'.\n"
+                    f"Position: {i}\nValue: "
+                    f"{value!r}\n{declaration}"
+                )
+            values.append(value)
+        if left:
+            raise RuntimeError(f"Unknown keyword argument '{next(iter(left))}' for operator '{name}'. {declaration}")
+        return values
+
+
+def _readable(kind: str) -> str:
+    if kind.endswith("?"):
+        return f"Optional[{_readable(kind[:-1])}]"
+    if kind.endswith("]"):
+        return f"List[{_readable(kind[: kind.rindex('[')])}]"
+    return kind
+
+
+def _split(text: str) -> list[str]:
+    """The items of a list with commas between, but for those in brackets and quotes."""
+    items, depth, current, quote = [], 0, "", ""
+    for c in text:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([":
+            depth += 1
+        elif c in ")]":
+            depth -= 1
+        if c == "," and depth == 0 and not quote:
+            items.append(current.strip())
+            current = ""
+        else:
+            current += c
+    return [item for item in [*items, current.strip()] if item]
+
+
+def _argument(item: str, kwarg_only: bool, schema: str) -> Argument:
+    found = re.fullmatch(r"([A-Za-z]\w*)(?:\((\w+)(!?)(?:\s*->\s*[\w*|]+)?\))?([\[\]\d?]*)\s+(\w+)(?:\s*=\s*(.+))?", item, re.S)
+    if found is None:
+        raise RuntimeError(f"schema: cannot parse the argument {item!r} of {schema!r}; expected 'type name' or 'type name=default'")
+    base, alias, write, suffix, name, default = found.groups()
+    return Argument(name, base + suffix, default is not None, _parse_default(default), kwarg_only, alias, bool(write))
+
+
+def _parse_default(text: str | None) -> Any:
+    if text is None or text == "None":
+        return None
+    if text in ("True", "False"):
+        return text == "True"
+    if text[0] in "\"'":
+        return text[1:-1]
+    if text[0] == "[":
+        return [_parse_default(item) for item in _split(text[1:-1])]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _default_text(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_default_text, value)) + "]"
+    return str(value)
+
+
+def _type_text(annotation: Any) -> str | None:
+    """The type in a schema for an annotation, None where there is none."""
+    if annotation in SCALARS:
+        return SCALARS[annotation]
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        if set(args) == {int, float, bool}:
+            return "Scalar"
+        rest = [a for a in args if a is not type(None)]
+        if len(rest) < len(args):
+            inner = _type_text(functools.reduce(operator.or_, rest))
+            return None if inner is None else inner + "?"
+        return None
+    if origin in (list, collections.abc.Sequence) and len(args) == 1:
+        inner = _type_text(args[0])
+        return None if inner is None or inner.endswith("]") else inner + "[]"
+    return None
+
+
+def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None, tags: Any = ()) -> str:
+    """Returns the schema of a function with annotations: `mutates_args` are the names of the arguments that it writes to, or "unknown" for all.
+
+    Raises ValueError for parameters and results without annotations or of types that schemas do not have.
+
+    >>> def scale(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor: ...
+    >>> torch.library.infer_schema(scale, mutates_args=())
+    '(Tensor x, float factor=2.0) -> Tensor'
+    """
+    hints = _hints(prototype_function)
+    signature = inspect.signature(prototype_function)
+
+    def refuse(what: str) -> typing.NoReturn:
+        raise ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
+
+    written = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
+    everything = written == {"unknown"}
+    items: list[str] = []
+    for i, (name, p) in enumerate(signature.parameters.items()):
+        if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
+            refuse("We do not support positional-only args, varargs, or varkwargs.")
+        if p.kind is p.KEYWORD_ONLY and "*" not in items:
+            items.append("*")
+        if p.annotation is p.empty:
+            refuse(f"Parameter {name} must have a type annotation.")
+        kind = _type_text(hints[name])
+        if kind is None:
+            refuse(
+                f"Parameter {name} has unsupported type {hints[name]}. The valid types are: Tensor, int, float, bool, str, dtype, device, "
+                "int | float | bool, and Optional, list and Sequence of these."
+            )
+        if everything and kind.startswith("Tensor") or name in written:
+            if not kind.startswith("Tensor"):
+                refuse(f"Parameter {name} is in mutable_args but only Tensors or collections of Tensors can be mutated")
+            kind = f"Tensor(a{i}!)" + kind.removeprefix("Tensor")
+        default = ""
+        if p.default is not p.empty:
+            if p.default is not None and not isinstance(p.default, int | float | bool | str | _dtype | _device):
+                refuse(f"Parameter {name} has an unsupported default value type {type(p.default)}.")
+            text = str(p.default).removeprefix("torch.") if isinstance(p.default, _dtype) else p.default
+            default = "=" + (f'"{text}"' if isinstance(p.default, str | _device) else str(text))
+        items.append(f"{kind} {name}{default}")
+    unknown = set() if everything else written - set(signature.parameters)
+    if unknown:
+        refuse(
+            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args that "
+            f"the custom op mutates, or just the string 'unknown' if you don't "
+            f"know."
+        )
+    if signature.return_annotation is signature.empty:
+        refuse("No return type annotation was provided. Please add one.")
+    return f"{op_name or ''}({', '.join(items)}) -> {_return_text(hints.get('return'), refuse)}"
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    names = {"Tensor": Tensor, **getattr(function, "__globals__", {})}
+    return {name: eval(value, names) if isinstance(value, str) else value for name, value in getattr(function, "__annotations__", {}).items()}
+
+
+def _return_text(annotation: Any, refuse: Callable[[str], typing.NoReturn]) -> str:
+    if annotation is None:
+        return "()"
+    if typing.get_origin(annotation) is tuple:
+        return "(" + ", ".join(_return_text(a, refuse) for a in typing.get_args(annotation)) + ")"
+    kind = _type_text(annotation)
+    if kind not in RETURNS:
+        refuse(f"Return has unsupported type {annotation}. The valid types are: Tensor, list[Tensor], int, float, bool and int | float | bool.")
+    return str(kind)

@@ -1,0 +1,284 @@
+"""Operators that programs define."""
+
+from collections.abc import Sequence
+from typing import List, Optional, Tuple, Union  # noqa: UP035
+
+import pytest
+
+import libtensor as torch
+from libtensor import library
+
+Tensor = torch.Tensor
+
+
+@pytest.fixture
+def name(request):
+    """The name of an operator of this test alone."""
+    return "test_library::" + "".join(c if c.isalnum() else "_" for c in request.node.name)
+
+
+def op_of(name):
+    space, _, op = name.partition("::")
+    return getattr(getattr(torch.ops, space), op)
+
+
+def sine(name, **options):
+    @library.custom_op(name, mutates_args=(), **options)
+    def sine(x: Tensor, factor: int = 1, *, flag: bool = True) -> Tensor:
+        return torch.from_numpy(__import__("numpy").sin(x.detach().numpy())) * factor
+
+    return sine
+
+
+def test_calls_by_every_name(name):
+    op, x = sine(name), torch.rand(3)
+    for call in (op, op_of(name), op_of(name).default):
+        torch.testing.assert_close(call(x, 2), x.sin() * 2)
+        assert torch.equal(call(x, factor=2, flag=False), call(x, 2))
+    assert str(op_of(name).default._schema) == f"{name}(Tensor x, SymInt factor=1, *, bool flag=True) -> Tensor"
+    assert op_of(name).overloads() == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "text"),
+    [
+        ((), {}, "is missing value for argument 'x'. Declaration: "),
+        ((3,), {}, "Expected a value of type 'Tensor' for argument 'x' but instead found type 'int'"),
+        ((torch.ones(1), "a"), {}, "Expected a value of type 'int' for argument 'factor' but instead found type 'str'"),
+        ((torch.ones(1), 1, 2), {}, "expected at most 2 argument"),
+        ((torch.ones(1),), {"other": 1}, "Unknown keyword argument 'other'"),
+        ((torch.ones(1), 1), {"factor": 2}, "by position and by name"),
+    ],
+)
+def test_arguments_fit_the_schema(name, args, kwargs, text):
+    with pytest.raises(RuntimeError, match=text):
+        sine(name)(*args, **kwargs)
+
+
+def test_what_is_not_there(name):
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'test_library' object has no attribute 'nothing'"):
+        op_of("test_library::nothing")
+    with pytest.raises(RuntimeError, match="operator test_library::nothing does not exist"):
+        library.register_fake("test_library::nothing", lambda x: x)
+    with pytest.raises(ValueError, match="namespace::name"):
+        sine("nothing")
+
+
+def f_types(
+    x: Tensor,
+    y: Optional[Tensor],  # noqa: UP045
+    z: List[int],  # noqa: UP006
+    w: Sequence[Tensor],
+    s: str = "a",
+    d: Optional[torch.dtype] = None,  # noqa: UP045
+    n: Union[int, float, bool] = 1.0,  # noqa: UP007
+    o: float | None = None,
+    v: "list[float] | None" = None,
+) -> Tuple[Tensor, int]: ...  # noqa: UP006
+
+
+def f_none(x: Tensor, y: list[Tensor]) -> None: ...
+def f_bare(x) -> Tensor: ...
+def f_open(x: Tensor): ...
+def f_dict(x: dict) -> Tensor: ...
+def f_star(*x: Tensor) -> Tensor: ...
+def f_made(x: Tensor) -> dict: ...
+
+
+def test_schemas_of_annotations():
+    found = library.infer_schema(f_types, mutates_args=())
+    assert found == (
+        '(Tensor x, Tensor? y, SymInt[] z, Tensor[] w, str s="a", ScalarType? d=None, Scalar n=1.0, float? o=None, '
+        "float[]? v=None) -> (Tensor, SymInt)"
+    )
+    assert library.infer_schema(f_none, mutates_args=("y",), op_name="a::b") == "a::b(Tensor x, Tensor(a1!)[] y) -> ()"
+    assert library.infer_schema(f_none, mutates_args="unknown") == "(Tensor(a0!) x, Tensor(a1!)[] y) -> ()"
+    for f, text in (
+        (f_bare, "Parameter x must have a type annotation"),
+        (f_open, "No return type annotation was provided"),
+        (f_dict, "Parameter x has unsupported type"),
+        (f_star, "We do not support positional-only args, varargs"),
+        (f_made, "Return has unsupported type"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            library.infer_schema(f, mutates_args=())
+    with pytest.raises(ValueError, match="in mutates_args were not found"):
+        library.infer_schema(f_none, mutates_args=("q",))
+
+
+def test_derivatives(name):
+    op = sine(name)
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="Trying to backward through test_library.* but no autograd formula was registered"):
+        op(x).sum().backward()
+    seen = []
+
+    def setup_context(ctx, inputs, keyword_only_inputs, output):
+        seen.append((len(inputs), keyword_only_inputs))
+        ctx.save_for_backward(inputs[0])
+        ctx.factor = inputs[1]
+
+    def backward(ctx, grad):
+        assert ctx.needs_input_grad == (True, False)
+        return grad * ctx.saved_tensors[0].cos() * ctx.factor, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+    op(x, 3).sum().backward()
+    assert seen == [(2, {"flag": True})]
+    torch.testing.assert_close(x.grad, x.detach().cos() * 3)
+    assert not op(x.detach()).requires_grad
+    with torch.no_grad():
+        assert not op(x).requires_grad
+
+
+def test_derivatives_of_lists(name):
+    @library.custom_op(name, mutates_args=())
+    def scaled(xs: list[Tensor], factor: float) -> list[Tensor]:
+        return [x * factor for x in xs]
+
+    def setup_context(ctx, inputs, output):
+        ctx.factor = inputs[1]
+
+    def backward(ctx, grads):
+        return [g * ctx.factor for g in grads], None
+
+    library.register_autograd(name, backward, setup_context=setup_context)
+    xs = [torch.ones(2, requires_grad=True), torch.ones(3)]
+    made = scaled(xs, 2.0)
+    assert isinstance(made, list) and [t.tolist() for t in made] == [[2.0] * 2, [2.0] * 3]
+    made[0].sum().backward()
+    assert xs[0].grad.tolist() == [2.0, 2.0]
+
+
+def test_writes_are_declared(name):
+    @library.custom_op(name, mutates_args={"x"})
+    def add(x: Tensor, y: Tensor) -> None:
+        x.add_(y)
+
+    x = torch.zeros(2)
+    before = x._version
+    assert add(x, torch.ones(2)) is None and x.tolist() == [1.0, 1.0] and x._version > before
+    with pytest.raises(RuntimeError, match="Cannot register autograd formula for non-functional operator"):
+        add.register_autograd(lambda ctx: None)
+    with pytest.raises(ValueError, match="Please make these consistent"):
+        library.custom_op(name, mutates_args=("x",), schema="(Tensor x) -> Tensor")(lambda x: x + 1)
+
+
+def test_results_are_new_tensors(name):
+    @library.custom_op(name, mutates_args=())
+    def view(x: Tensor) -> Tensor:
+        return x.view(-1)
+
+    with pytest.raises(RuntimeError, match="may not alias any inputs"):
+        view(torch.ones(2))
+
+
+def test_kernels_by_device(name):
+    op = sine(name, device_types="cuda")
+    with pytest.raises(NotImplementedError, match=f"Could not run '{name}' with arguments from the 'CPU' backend"):
+        op(torch.ones(1))
+    op.register_kernel("cpu")(lambda x, factor=1, *, flag=True: x * 10)
+    assert op(torch.ones(1)).tolist() == [10.0]
+    library.register_kernel(name, None, lambda x, factor=1, *, flag=True: x * 20)
+    with op.set_kernel_enabled("cpu", False):
+        assert op(torch.ones(1)).tolist() == [20.0]
+    assert op(torch.ones(1)).tolist() == [10.0]
+
+
+def test_meta_tensors(name):
+    op = sine(name)
+    with pytest.raises(RuntimeError, match="There was no fake impl registered"):
+        op(torch.ones(2, device="meta"))
+
+    @op.register_fake
+    def _(x, factor=1, *, flag=True):
+        return torch.empty_like(x)
+
+    assert op(torch.ones(2, device="meta")).shape == (2,)
+
+
+def test_vmap(name):
+    op, x = sine(name), torch.rand(4, 3)
+    calls = []
+
+    @op.register_vmap
+    def _(info, in_dims, x, factor=1, *, flag=True):
+        calls.append((info.batch_size, in_dims))
+        return op(x, factor), in_dims[0]
+
+    torch.testing.assert_close(torch.vmap(lambda row: op(row, 2))(x), x.sin() * 2)
+    assert calls == [(4, (0, None))]
+    torch.testing.assert_close(torch.vmap(op, in_dims=1, out_dims=1)(x), x.sin())
+
+
+def test_autocast(name):
+    @library.custom_op(name, mutates_args=())
+    def same(x: Tensor, d: Tensor) -> Tensor:
+        assert not torch.is_autocast_enabled("cpu") or x.dtype is torch.float32
+        return x + 1
+
+    one, wide = torch.ones(1), torch.ones(1, dtype=torch.float64)
+    with torch.autocast("cpu"):
+        assert same(one, wide).dtype is torch.float32
+    library.register_autocast(name, "cpu", torch.bfloat16)
+    with torch.autocast("cpu"):
+        assert same(one, wide).dtype is torch.bfloat16 and same(wide, wide).dtype is torch.float64
+    assert same(one, wide).dtype is torch.float32
+    with pytest.raises(ValueError, match="Unknown device type"):
+        library.register_autocast(name, "mps", torch.bfloat16)
+
+
+def test_libraries():
+    made = library.Library("test_library_a", "DEF")
+    assert made.define("scaled(Tensor x, int k=2) -> Tensor") == "scaled"
+    assert made.define("scaled.both(Tensor x, Tensor k) -> Tensor") == "scaled.both"
+    with pytest.raises(NotImplementedError, match="Could not run 'test_library_a::scaled'"):
+        torch.ops.test_library_a.scaled(torch.ones(1))
+    made.impl("scaled", lambda x, k=2: x * k, "CPU")
+    made.impl("scaled.both", lambda x, k: x * k, "CPU")
+    made.impl("scaled", lambda x, k=2: torch.empty_like(x), "Meta")
+    assert torch.ops.test_library_a.scaled(torch.ones(1), 5).tolist() == [5.0]
+    assert torch.ops.test_library_a.scaled(torch.ones(1), torch.tensor(7.0)).tolist() == [7.0]
+    assert torch.ops.test_library_a.scaled(torch.ones(3, device="meta")).shape == (3,)
+    with pytest.raises(RuntimeError, match="with the same name and overload name multiple times"):
+        made.define("scaled(Tensor x) -> Tensor")
+    with pytest.raises(RuntimeError, match="Only a single TORCH_LIBRARY"):
+        library.Library("test_library_a", "DEF")
+    with pytest.raises(ValueError, match="Unsupported kind"):
+        library.Library("test_library_a", "XX")
+    library.Library("test_library_a", "FRAGMENT").define("more(Tensor(a!) x) -> ()")
+    made.impl("more", lambda x: x.add_(1) and None, "CompositeExplicitAutograd")
+    x = torch.zeros(1)
+    torch.ops.test_library_a.more(x)
+    assert x.item() == 1.0
+    made._destroy()
+    with pytest.raises(AttributeError):
+        torch.ops.test_library_a.scaled  # noqa: B018
+    with pytest.raises(RuntimeError, match="schema: "):
+        library.Library("test_library_b", "DEF").define("no schema")
+
+
+def test_composite_kernels_have_the_derivatives_of_their_calls(name):
+    library.define(name, "(Tensor x) -> Tensor")
+    library.impl(name, "CompositeImplicitAutograd", lambda x: x * x)
+    x = torch.tensor(3.0, requires_grad=True)
+    op_of(name)(x).backward()
+    assert x.grad.item() == 6.0
+
+
+def test_opcheck(name):
+    op = sine(name)
+    op.register_fake(lambda x, factor=1, *, flag=True: torch.empty_like(x))
+    everything = library.opcheck(op, (torch.ones(2),))
+    assert set(everything.values()) == {"SUCCESS"} and "test_schema" in everything
+
+    @library.custom_op(name + "_writes", mutates_args=())
+    def writes(x: Tensor) -> Tensor:
+        x.add_(1)
+        return x.clone()
+
+    with pytest.raises(library.OpCheckError, match="Argument x is not defined as mutable but was mutated"):
+        library.opcheck(writes, (torch.ones(2),))
+    op.register_fake(lambda x, factor=1, *, flag=True: x.new_empty(7))
+    results = library.opcheck(op, (torch.ones(2),), raise_exception=False)
+    assert "(7,)" in str(results["test_faketensor"]) and results["test_schema"] == "SUCCESS"
