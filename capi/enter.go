@@ -62,6 +62,7 @@ var (
 	_ [unsafe.Offsetof(aten.Modes{}.Grad)]struct{}     = [unsafe.Offsetof(C.lt_modes{}.grad)]struct{}{}
 	_ [unsafe.Offsetof(aten.Modes{}.Saving)]struct{}   = [unsafe.Offsetof(C.lt_modes{}.saving)]struct{}{}
 	_ [unsafe.Offsetof(aten.Modes{}.Level)]struct{}    = [unsafe.Offsetof(C.lt_modes{}.level)]struct{}{}
+	_ [unsafe.Offsetof(aten.Modes{}.Autocast)]struct{} = [unsafe.Offsetof(C.lt_modes{}.autocast_enabled)]struct{}{}
 	_ [unsafe.Offsetof(device.Device{}.Index)]struct{} = [unsafe.Offsetof(C.lt_modes{}.device_index)]struct{}{}
 )
 

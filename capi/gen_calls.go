@@ -248,6 +248,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r, err := c.Atleast3dSequence(f.tensors(0))
 		return f.setList(err, r)
 	},
+	func(c aten.Ctx, f frame) error { // autocast_decrement_nesting
+		r0, err := c.AutocastDecrementNesting()
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // autocast_increment_nesting
+		r0, err := c.AutocastIncrementNesting()
+		return f.setInt(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // autograd_grad
 		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
 		return f.setList(err, r)
@@ -429,6 +437,9 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // clamp_min
 		r0, err := c.ClampMin(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // clear_autocast_cache
+		return c.ClearAutocastCache()
 	},
 	func(c aten.Ctx, f frame) error { // clip
 		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
@@ -1243,6 +1254,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // get_autocast_dtype
+		r0, err := c.GetAutocastDtype(f.str(0))
+		return f.setDtype(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // get_default_device
 		r0, err := c.GetDefaultDevice()
 		return f.setDevice(err, r0)
@@ -1486,6 +1501,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // is_anomaly_enabled
 		r0, err := c.IsAnomalyEnabled()
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_autocast_cache_enabled
+		r0, err := c.IsAutocastCacheEnabled()
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_autocast_enabled
+		r0, err := c.IsAutocastEnabled(f.str(0))
 		return f.setBool(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // is_coalesced
@@ -3385,6 +3408,15 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // set_anomaly_watcher
 		return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1))
+	},
+	func(c aten.Ctx, f frame) error { // set_autocast_cache_enabled
+		return c.SetAutocastCacheEnabled(f.bool(0))
+	},
+	func(c aten.Ctx, f frame) error { // set_autocast_dtype
+		return c.SetAutocastDtype(f.str(0), f.dtype(1))
+	},
+	func(c aten.Ctx, f frame) error { // set_autocast_enabled
+		return c.SetAutocastEnabled(f.str(0), f.bool(1))
 	},
 	func(c aten.Ctx, f frame) error { // set_data_
 		err := c.SetData(f.tensor(0), f.tensor(1))

@@ -449,6 +449,76 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out) {
   return status;
 }
 
+TENSOR_API tensor_status tensor_set_autocast_enabled(const char *device_type, bool enabled) {
+  lt_value a[2] = {{.text = device_type}, {.i = enabled}};
+  return lt_run(LT_OP(set_autocast_enabled), LT_FUNCTION, false, a);
+}
+
+TENSOR_API tensor_status tensor_is_autocast_enabled(const char *device_type, bool *out) {
+  LT_RESULT(out, "is_autocast_enabled", "out");
+  lt_value a[1] = {{.text = device_type}};
+  const tensor_status status = lt_run(LT_OP(is_autocast_enabled), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (bool)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_autocast_dtype(const char *device_type, tensor_dtype dtype) {
+  lt_value a[2] = {{.text = device_type}, {.i = dtype}};
+  return lt_run(LT_OP(set_autocast_dtype), LT_FUNCTION, false, a);
+}
+
+TENSOR_API tensor_status tensor_get_autocast_dtype(const char *device_type, tensor_dtype *out) {
+  LT_RESULT(out, "get_autocast_dtype", "out");
+  lt_value a[1] = {{.text = device_type}};
+  const tensor_status status = lt_run(LT_OP(get_autocast_dtype), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (tensor_dtype)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_set_autocast_cache_enabled(bool enabled) {
+  lt_value a[1] = {{.i = enabled}};
+  return lt_run(LT_OP(set_autocast_cache_enabled), LT_FUNCTION, false, a);
+}
+
+TENSOR_API tensor_status tensor_is_autocast_cache_enabled(bool *out) {
+  LT_RESULT(out, "is_autocast_cache_enabled", "out");
+  lt_value a[1] = {{0}};
+  const tensor_status status = lt_run(LT_OP(is_autocast_cache_enabled), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (bool)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_autocast_increment_nesting(int64_t *out) {
+  LT_RESULT(out, "autocast_increment_nesting", "out");
+  lt_value a[1] = {{0}};
+  const tensor_status status = lt_run(LT_OP(autocast_increment_nesting), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (int64_t)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_autocast_decrement_nesting(int64_t *out) {
+  LT_RESULT(out, "autocast_decrement_nesting", "out");
+  lt_value a[1] = {{0}};
+  const tensor_status status = lt_run(LT_OP(autocast_decrement_nesting), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (int64_t)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_clear_autocast_cache(void) {
+  lt_value a[1] = {{0}};
+  return lt_run(LT_OP(clear_autocast_cache), LT_FUNCTION, false, a);
+}
+
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out) {
   LT_RESULT(out, "parse_device", "out");
   lt_value a[1] = {{.text = text}};

@@ -1786,6 +1786,10 @@ static const lt_parameter of_ger[] = {
     {"vec2", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_get_autocast_dtype[] = {
+    {"device_type", NULL, 'U', -1, 0, {0}},
+};
+
 static const lt_parameter of_get_version[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -2128,6 +2132,10 @@ static const lt_parameter of_int_repr[] = {
 
 static const lt_parameter of_inverse[] = {
     {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_is_autocast_enabled[] = {
+    {"device_type", NULL, 'U', -1, 0, {0}},
 };
 
 static const lt_parameter of_is_coalesced[] = {
@@ -5104,6 +5112,20 @@ static const lt_parameter of_set_anomaly_watcher[] = {
     {"context", NULL, 'Q', -1, 0, {0}},
 };
 
+static const lt_parameter of_set_autocast_cache_enabled[] = {
+    {"enabled", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_set_autocast_dtype[] = {
+    {"device_type", NULL, 'U', -1, 0, {0}},
+    {"dtype", NULL, 'd', -1, 0, {0}},
+};
+
+static const lt_parameter of_set_autocast_enabled[] = {
+    {"device_type", NULL, 'U', -1, 0, {0}},
+    {"enabled", NULL, 'B', -1, 0, {0}},
+};
+
 static const lt_parameter of_set_data_[] = {
     {"self", NULL, 'T', -1, LT_MUTATED, {0}},
     {"data", NULL, 'T', -1, 0, {0}},
@@ -6606,6 +6628,8 @@ lt_operator lt_operators[] = {
     {lt_run, "atleast_2d.sequence", "atleast_2d", "atleast_2d_", of_atleast_2d_sequence, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "atleast_3d", "atleast_3d", "atleast_3d_", of_atleast_3d, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "atleast_3d.sequence", "atleast_3d", "atleast_3d_", of_atleast_3d_sequence, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
+    {lt_run, "autocast_decrement_nesting", "autocast_decrement_nesting", "autocast_decrement_nesting_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "autocast_increment_nesting", "autocast_increment_nesting", "autocast_increment_nesting_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "autograd_grad", "autograd_grad", "autograd_grad_", of_autograd_grad, 7, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, sequence of Tensor grad_outputs=[], bool retain_graph=None, bool create_graph=False, bool allow_unused=False, bool materialize_grads=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "avg_pool1d", "avg_pool1d", "avg_pool1d_", of_avg_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "backward", "backward", "backward_", of_backward, 5, "", "", "(sequence of Tensor tensors, sequence of Tensor gradients=[], bool retain_graph=None, bool create_graph=False, sequence of Tensor inputs=[])", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6651,6 +6675,7 @@ lt_operator lt_operators[] = {
     {lt_run, "clamp.tensor", "clamp", "clamp_", of_clamp_tensor, 3, "T", "out", "(Tensor input, Tensor min=None, Tensor max=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "clamp_max", "clamp_max", "clamp_max_", of_clamp_max, 2, "T", "out", "(Tensor input, Tensor|Number max)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "clamp_min", "clamp_min", "clamp_min_", of_clamp_min, 2, "T", "out", "(Tensor input, Tensor|Number min)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "clear_autocast_cache", "clear_autocast_cache", "clear_autocast_cache_", NULL, 0, "", "", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "clip", "clip", "clip_", of_clip, 3, "T", "out", "(Tensor input, Number min=None, Number max=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "clip.tensor", "clip", "clip_", of_clip_tensor, 3, "T", "out", "(Tensor input, Tensor min=None, Tensor max=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "clone", "clone", "clone_", of_clone, 2, "T", "out", "(Tensor input, *, memory_format memory_format=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6856,6 +6881,7 @@ lt_operator lt_operators[] = {
     {lt_run, "geometric_", "geometric_", "geometric_", of_geometric_, 3, "", "", "(Tensor input, float p, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "geqrf", "geqrf", "geqrf_", of_geqrf, 1, "TT", "a\0tau", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "ger", "ger", "ger_", of_ger, 2, "T", "out", "(Tensor input, Tensor vec2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "get_autocast_dtype", "get_autocast_dtype", "get_autocast_dtype_", of_get_autocast_dtype, 1, "D", "out", "(str device_type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "get_default_device", "get_default_device", "get_default_device_", NULL, 0, "C", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "get_default_dtype", "get_default_dtype", "get_default_dtype_", NULL, 0, "D", "out", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "get_float32_matmul_precision", "get_float32_matmul_precision", "get_float32_matmul_precision_", NULL, 0, "U", "out", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6917,6 +6943,8 @@ lt_operator lt_operators[] = {
     {lt_run, "inverse", "inverse", "inverse_", of_inverse, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "is_anomaly_check_nan_enabled", "is_anomaly_check_nan_enabled", "is_anomaly_check_nan_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_anomaly_enabled", "is_anomaly_enabled", "is_anomaly_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_autocast_cache_enabled", "is_autocast_cache_enabled", "is_autocast_cache_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "is_autocast_enabled", "is_autocast_enabled", "is_autocast_enabled_", of_is_autocast_enabled, 1, "B", "out", "(str device_type)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_coalesced", "is_coalesced", "is_coalesced_", of_is_coalesced, 1, "B", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_conj", "is_conj", "is_conj_", of_is_conj, 1, "B", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "is_contiguous", "is_contiguous", "is_contiguous_", of_is_contiguous, 2, "B", "out", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -7391,6 +7419,9 @@ lt_operator lt_operators[] = {
     {lt_run, "set_.tensor", "set_", "set_", of_set__tensor, 2, "", "", "(Tensor input, Tensor source)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "set_.tensor_geometry", "set_", "set_", of_set__tensor_geometry, 5, "", "", "(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 2},
     {lt_run, "set_anomaly_watcher", "set_anomaly_watcher", "set_anomaly_watcher_", of_set_anomaly_watcher, 2, "", "", "(pointer watcher, pointer context)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "set_autocast_cache_enabled", "set_autocast_cache_enabled", "set_autocast_cache_enabled_", of_set_autocast_cache_enabled, 1, "", "", "(bool enabled)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "set_autocast_dtype", "set_autocast_dtype", "set_autocast_dtype_", of_set_autocast_dtype, 2, "", "", "(str device_type, dtype dtype)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "set_autocast_enabled", "set_autocast_enabled", "set_autocast_enabled_", of_set_autocast_enabled, 2, "", "", "(str device_type, bool enabled)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_data_", "set_data_", "set_data_", of_set_data_, 2, "", "", "(Tensor input, Tensor data)", 0, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_default_device", "set_default_device", "set_default_device_", of_set_default_device, 1, "", "", "(device device)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_default_dtype", "set_default_dtype", "set_default_dtype_", of_set_default_dtype, 1, "", "", "(dtype d)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

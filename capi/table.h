@@ -38,8 +38,12 @@ typedef struct lt_modes {
   int8_t device_type;  // the default device
   int16_t device_index;
   uint8_t grad, inference;
-  uint32_t saving;  // by which hooks operations save
-  uint32_t level;   // the innermost transform that is under way
+  uint32_t saving;              // by which hooks operations save
+  uint32_t level;               // the innermost transform that is under way
+  uint8_t autocast_enabled[2];  // of the CPU and of CUDA
+  int8_t autocast_dtypes[2];    // 0: the default
+  uint8_t autocast_uncached;
+  int32_t autocast_nesting;
 } lt_modes;
 
 // What one thread's running calls use. A slot that is freed stays as it is until no pin names it.

@@ -5291,6 +5291,37 @@ TENSOR_API tensor_status tensor_set_inference_mode(bool enabled);
 // Whether the calling thread is in inference mode.
 TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out);
 
+// Enables or disables autocast for the calls of the calling thread whose arguments are on devices of a type, "cpu" or "cuda". Under autocast,
+// operators such as matrix products and convolutions convert their floating-point arguments to the dtype of set_autocast_dtype, and operators
+// such as losses convert them to float32; arguments of float64 are not converted. Calls that write to an argument or to `out` are not affected.
+TENSOR_API tensor_status tensor_set_autocast_enabled(const char *device_type, bool enabled);
+
+// Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
+TENSOR_API tensor_status tensor_is_autocast_enabled(const char *device_type, bool *out);
+
+// Sets the dtype of lower precision to which autocast converts in the calling thread, for devices of a type, "cpu" or "cuda".
+TENSOR_API tensor_status tensor_set_autocast_dtype(const char *device_type, tensor_dtype dtype);
+
+// Returns the dtype of lower precision to which autocast converts in the calling thread, for devices of a type: by default bfloat16 for
+// "cpu" and float16 for "cuda".
+TENSOR_API tensor_status tensor_get_autocast_dtype(const char *device_type, tensor_dtype *out);
+
+// Enables or disables, for the calling thread, the cache in which autocast keeps the converted copies of float32 parameters. Only calls
+// between autocast_increment_nesting and the last autocast_decrement_nesting use the cache.
+TENSOR_API tensor_status tensor_set_autocast_cache_enabled(bool enabled);
+
+// Returns whether the cache of autocast is enabled in the calling thread.
+TENSOR_API tensor_status tensor_is_autocast_cache_enabled(bool *out);
+
+// Counts an autocast context that the calling thread enters. Returns how many it is in.
+TENSOR_API tensor_status tensor_autocast_increment_nesting(int64_t *out);
+
+// Counts an autocast context that the calling thread leaves. Returns how many it is in; at 0, call clear_autocast_cache.
+TENSOR_API tensor_status tensor_autocast_decrement_nesting(int64_t *out);
+
+// Releases the converted copies of parameters that autocast has kept.
+TENSOR_API tensor_status tensor_clear_autocast_cache(void);
+
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
 

@@ -7318,6 +7318,48 @@ export function setInferenceMode(enabled: boolean): void;
  */
 export function isInferenceModeEnabled(): boolean;
 /**
+ * Enables or disables autocast for the calls of the calling thread whose arguments are on devices of a type, "cpu" or "cuda". Under autocast,
+ * operators such as matrix products and convolutions convert their floating-point arguments to the dtype of set_autocast_dtype, and operators
+ * such as losses convert them to float32; arguments of float64 are not converted. Calls that write to an argument or to `out` are not affected.
+ */
+export function setAutocastEnabled(deviceType: string, options: { enabled: boolean }): void;
+export function setAutocastEnabled(deviceType: string, enabled: boolean): void;
+/**
+ * Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
+ */
+export function isAutocastEnabled(deviceType: string): boolean;
+/**
+ * Sets the dtype of lower precision to which autocast converts in the calling thread, for devices of a type, "cpu" or "cuda".
+ */
+export function setAutocastDtype(deviceType: string, options: { dtype: DType }): void;
+export function setAutocastDtype(deviceType: string, dtype: DType): void;
+/**
+ * Returns the dtype of lower precision to which autocast converts in the calling thread, for devices of a type: by default bfloat16 for
+ * "cpu" and float16 for "cuda".
+ */
+export function getAutocastDtype(deviceType: string): DType;
+/**
+ * Enables or disables, for the calling thread, the cache in which autocast keeps the converted copies of float32 parameters. Only calls
+ * between autocast_increment_nesting and the last autocast_decrement_nesting use the cache.
+ */
+export function setAutocastCacheEnabled(enabled: boolean): void;
+/**
+ * Returns whether the cache of autocast is enabled in the calling thread.
+ */
+export function isAutocastCacheEnabled(): boolean;
+/**
+ * Counts an autocast context that the calling thread enters. Returns how many it is in.
+ */
+export function autocastIncrementNesting(): Int;
+/**
+ * Counts an autocast context that the calling thread leaves. Returns how many it is in; at 0, call clear_autocast_cache.
+ */
+export function autocastDecrementNesting(): Int;
+/**
+ * Releases the converted copies of parameters that autocast has kept.
+ */
+export function clearAutocastCache(): void;
+/**
  * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
  */
 export function parseDevice(text: string): Device;

@@ -100,6 +100,8 @@ const lt_atleast2d = lt.atleast2d;
 const lt_atleast2dAsync = lt.atleast2dAsync;
 const lt_atleast3d = lt.atleast3d;
 const lt_atleast3dAsync = lt.atleast3dAsync;
+const lt_autocastDecrementNesting = lt.autocastDecrementNesting;
+const lt_autocastIncrementNesting = lt.autocastIncrementNesting;
 const lt_autograd = lt.autograd;
 const lt_avgPool1d = lt.avgPool1d;
 const lt_avgPool1dAsync = lt.avgPool1dAsync;
@@ -178,6 +180,7 @@ const lt_clampMax = lt.clampMax;
 const lt_clampMaxAsync = lt.clampMaxAsync;
 const lt_clampMin = lt.clampMin;
 const lt_clampMinAsync = lt.clampMinAsync;
+const lt_clearAutocastCache = lt.clearAutocastCache;
 const lt_clip = lt.clip;
 const lt_clipAsync = lt.clipAsync;
 const lt_clone = lt.clone;
@@ -446,6 +449,7 @@ const lt_geqrfAsync = lt.geqrfAsync;
 const lt_ger = lt.ger;
 const lt_gerAsync = lt.gerAsync;
 const lt_getAsyncThreads = lt.getAsyncThreads;
+const lt_getAutocastDtype = lt.getAutocastDtype;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getFloat32MatmulPrecision = lt.getFloat32MatmulPrecision;
@@ -534,6 +538,8 @@ const lt_intRepr = lt.intRepr;
 const lt_intReprAsync = lt.intReprAsync;
 const lt_inverse = lt.inverse;
 const lt_inverseAsync = lt.inverseAsync;
+const lt_isAutocastCacheEnabled = lt.isAutocastCacheEnabled;
+const lt_isAutocastEnabled = lt.isAutocastEnabled;
 const lt_isComplex = lt.isComplex;
 const lt_isConj = lt.isConj;
 const lt_isFloatingPoint = lt.isFloatingPoint;
@@ -979,6 +985,9 @@ const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_selu = lt.selu;
 const lt_seluAsync = lt.seluAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
+const lt_setAutocastCacheEnabled = lt.setAutocastCacheEnabled;
+const lt_setAutocastDtype = lt.setAutocastDtype;
+const lt_setAutocastEnabled = lt.setAutocastEnabled;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
 const lt_setFloat32MatmulPrecision = lt.setFloat32MatmulPrecision;
@@ -1301,6 +1310,8 @@ export {
   lt_atleast2dAsync as atleast2dAsync,
   lt_atleast3d as atleast3d,
   lt_atleast3dAsync as atleast3dAsync,
+  lt_autocastDecrementNesting as autocastDecrementNesting,
+  lt_autocastIncrementNesting as autocastIncrementNesting,
   lt_autograd as autograd,
   lt_avgPool1d as avgPool1d,
   lt_avgPool1dAsync as avgPool1dAsync,
@@ -1379,6 +1390,7 @@ export {
   lt_clampMaxAsync as clampMaxAsync,
   lt_clampMin as clampMin,
   lt_clampMinAsync as clampMinAsync,
+  lt_clearAutocastCache as clearAutocastCache,
   lt_clip as clip,
   lt_clipAsync as clipAsync,
   lt_clone as clone,
@@ -1647,6 +1659,7 @@ export {
   lt_ger as ger,
   lt_gerAsync as gerAsync,
   lt_getAsyncThreads as getAsyncThreads,
+  lt_getAutocastDtype as getAutocastDtype,
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
   lt_getFloat32MatmulPrecision as getFloat32MatmulPrecision,
@@ -1735,6 +1748,8 @@ export {
   lt_intReprAsync as intReprAsync,
   lt_inverse as inverse,
   lt_inverseAsync as inverseAsync,
+  lt_isAutocastCacheEnabled as isAutocastCacheEnabled,
+  lt_isAutocastEnabled as isAutocastEnabled,
   lt_isComplex as isComplex,
   lt_isConj as isConj,
   lt_isFloatingPoint as isFloatingPoint,
@@ -2180,6 +2195,9 @@ export {
   lt_selu as selu,
   lt_seluAsync as seluAsync,
   lt_setAsyncThreads as setAsyncThreads,
+  lt_setAutocastCacheEnabled as setAutocastCacheEnabled,
+  lt_setAutocastDtype as setAutocastDtype,
+  lt_setAutocastEnabled as setAutocastEnabled,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
   lt_setFloat32MatmulPrecision as setFloat32MatmulPrecision,

@@ -103,11 +103,60 @@ static void follows(void) {
   OK(tensor_free(x));
 }
 
+static tensor_dtype product(const tensor_t *a) {
+  tensor_t *made = NULL;
+  OK(tensor_matmul(a, a, &made));
+  const tensor_dtype d = (tensor_dtype)tensor_get_dtype(made);
+  OK(tensor_free(made));
+  return d;
+}
+
+static void *casts_nothing(void *matrix) {
+  CHECK(product(matrix) == TENSOR_FLOAT32);
+  return NULL;
+}
+
+// Under autocast, products run in lower precision and losses in float32, in the thread that enables
+// it; a parameter is converted once.
+static void casts(void) {
+  tensor_t *a = floats((float[]){1, 2, 3, 4}, (int64_t[]){2, 2}, 2), *loss = NULL;
+  tensor_dtype d;
+  bool on;
+  int64_t depth;
+  pthread_t other;
+  OK(tensor_is_autocast_enabled("cpu", &on));
+  OK(tensor_get_autocast_dtype("cpu", &d));
+  CHECK(!on && d == TENSOR_BFLOAT16 && product(a) == TENSOR_FLOAT32);
+  OK(tensor_set_autocast_enabled("cpu", true));
+  OK(tensor_autocast_increment_nesting(&depth));
+  OK(tensor_set_requires_grad(a, true));
+  CHECK(depth == 1 && product(a) == TENSOR_BFLOAT16 && product(a) == TENSOR_BFLOAT16);
+  OK(tensor_set_autocast_dtype("cpu", TENSOR_FLOAT16));
+  CHECK(product(a) == TENSOR_FLOAT16);
+  OK(tensor_nn_mse_loss(a, a, -1, -1, "mean", NULL, &loss));
+  CHECK((tensor_dtype)tensor_get_dtype(loss) == TENSOR_FLOAT32);
+  CHECK(!pthread_create(&other, NULL, casts_nothing, a) && !pthread_join(other, NULL));
+  OK(tensor_autocast_decrement_nesting(&depth));
+  OK(tensor_clear_autocast_cache());
+  OK(tensor_set_autocast_dtype("cpu", TENSOR_BFLOAT16));
+  OK(tensor_set_autocast_enabled("cpu", false));
+  OK(tensor_set_autocast_cache_enabled(true));
+  OK(tensor_is_autocast_cache_enabled(&on));
+  CHECK(depth == 0 && on && product(a) == TENSOR_FLOAT32);
+  FAILS(tensor_set_autocast_enabled("mps", true), TENSOR_ERROR_RUNTIME,
+        "autocast has no operators for devices of type 'mps'");
+  FAILS(tensor_set_autocast_dtype("cpu", TENSOR_INT32), TENSOR_ERROR_RUNTIME,
+        "dtype must be a floating-point dtype, but is int32");
+  OK(tensor_free(loss));
+  OK(tensor_free(a));
+}
+
 int main(void) {
   pthread_t threads[THREADS];
   int numbers[THREADS];
   CHECK(device().type == TENSOR_CPU && device().index == -1 && grad());
   follows();
+  casts();
   OK(tensor_set_grad_enabled(false));
   for (int i = 0; i < 4;
        i++) {  // one after the other: each takes over the record of the one before

@@ -32,7 +32,7 @@ func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
 // Plain tells whether a call on tensors, some of which may be nil, goes straight to the operator: no layer is ahead of it but that of
 // gradients, which records nothing now.
 func (c Ctx) Plain(list ...*tensor.Tensor) bool {
-	ahead := keysOf(list) &^ c.passed
+	ahead := (keysOf(list) | c.casting(1<<len(AutocastDevices)-1)) &^ c.passed
 	return ahead == 0 || ahead == tensor.Gradient && !c.Recording()
 }
 

@@ -42,7 +42,7 @@ func (e *entry) write(b *strings.Builder) {
 	line := func(about, name, word string) { fmt.Fprintf(b, "%s\t%s\t%s\t%s\n", e.id, about, name, word) }
 	line("kind", "dense", e.plain)
 	for number := range tensor.KeyCount {
-		if k := kindOf(tensor.Keys(1) << number); k != nobody {
+		if k := kindOf(tensor.Keys(1) << number); k != nobody && tensor.Keys(1)<<number != tensor.Autocast {
 			line("kind", k.Name, e.of(k, tensor.Keys(1)<<number))
 		}
 	}

@@ -205,7 +205,7 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 
 // Pow is the operator pow.
 func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(exponent)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(exponent) | c.casting(2)); key != 0 {
 		if err := outOnly("pow", key, keys(self)|keys(exponent)); err != nil {
 			return nil, err
 		}
@@ -305,7 +305,7 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Reciprocal is the operator reciprocal.
 func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("reciprocal", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -415,7 +415,7 @@ func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 
 // Addcmul is the operator addcmul.
 func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
 		if err := outOnly("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
 			return nil, err
 		}
@@ -437,7 +437,7 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 
 // Addcdiv is the operator addcdiv.
 func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(tensor1) | keys(tensor2) | c.casting(2)); key != 0 {
 		if err := outOnly("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
 			return nil, err
 		}
@@ -1049,7 +1049,7 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 
 // Polar is the operator polar.
 func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(abs) | keys(angle)); key != 0 {
+	if key := c.ahead(keys(out) | keys(abs) | keys(angle) | c.casting(1)); key != 0 {
 		if err := outOnly("polar", key, keys(abs)|keys(angle)); err != nil {
 			return nil, err
 		}
@@ -1107,7 +1107,7 @@ func (c Ctx) ViewAsReal(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // ViewAsComplex is the operator view_as_complex.
 func (c Ctx) ViewAsComplex(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).ViewAsComplex; does != nil {
 			return does(c, self)
 		}
@@ -2214,7 +2214,7 @@ func (c Ctx) FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (r0 *te
 
 // FftFft is the operator fft.fft.
 func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.fft", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2234,7 +2234,7 @@ func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string)
 
 // FftIfft is the operator fft.ifft.
 func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.ifft", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2254,7 +2254,7 @@ func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 
 // FftRfft is the operator fft.rfft.
 func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.rfft", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2274,7 +2274,7 @@ func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 
 // FftIrfft is the operator fft.irfft.
 func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.irfft", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2294,7 +2294,7 @@ func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 
 // FftHfft is the operator fft.hfft.
 func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.hfft", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2314,7 +2314,7 @@ func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 
 // FftIhfft is the operator fft.ihfft.
 func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.ihfft", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2334,7 +2334,7 @@ func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 
 // FftFft2 is the operator fft.fft2.
 func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.fft2", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2354,7 +2354,7 @@ func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (
 
 // FftFftn is the operator fft.fftn.
 func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.fftn", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2374,7 +2374,7 @@ func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (
 
 // FftIfft2 is the operator fft.ifft2.
 func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.ifft2", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2394,7 +2394,7 @@ func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 
 // FftIfftn is the operator fft.ifftn.
 func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.ifftn", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2414,7 +2414,7 @@ func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 
 // FftRfft2 is the operator fft.rfft2.
 func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.rfft2", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2434,7 +2434,7 @@ func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 
 // FftRfftn is the operator fft.rfftn.
 func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.rfftn", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2454,7 +2454,7 @@ func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 
 // FftIrfft2 is the operator fft.irfft2.
 func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.irfft2", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2474,7 +2474,7 @@ func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 
 // FftIrfftn is the operator fft.irfftn.
 func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("fft.irfftn", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2632,7 +2632,7 @@ func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*
 
 // Stft is the operator stft.
 func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+	if key := c.ahead(keys(self) | keys(window) | c.casting(1)); key != 0 {
 		if err := unmixed("stft", key, keys(self)|keys(window)); err != nil {
 			return nil, err
 		}
@@ -2890,7 +2890,7 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Rsqrt is the operator rsqrt.
 func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("rsqrt", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2912,7 +2912,7 @@ func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Exp is the operator exp.
 func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("exp", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2956,7 +2956,7 @@ func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Expm1 is the operator expm1.
 func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("expm1", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -2978,7 +2978,7 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Log is the operator log.
 func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("log", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3000,7 +3000,7 @@ func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Log2 is the operator log2.
 func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("log2", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3022,7 +3022,7 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Log10 is the operator log10.
 func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("log10", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3044,7 +3044,7 @@ func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Log1p is the operator log1p.
 func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("log1p", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3110,7 +3110,7 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Tan is the operator tan.
 func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("tan", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3132,7 +3132,7 @@ func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Asin is the operator asin.
 func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("asin", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3154,7 +3154,7 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Acos is the operator acos.
 func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("acos", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3198,7 +3198,7 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Sinh is the operator sinh.
 func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("sinh", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3220,7 +3220,7 @@ func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Cosh is the operator cosh.
 func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("cosh", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -3352,7 +3352,7 @@ func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Atan2 is the operator atan2.
 func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("atan2", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -3449,7 +3449,7 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 
 // IndexPut is the operator index_put.
 func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keysOf(indices) | keys(values)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keysOf(indices) | keys(values) | c.casting(2)); key != 0 {
 		if err := outOnly("index_put", key, keys(self)|keysOf(indices)|keys(values)); err != nil {
 			return nil, err
 		}
@@ -3779,7 +3779,7 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 
 // ScatterAdd is the operator scatter_add.
 func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(2)); key != 0 {
 		if err := outOnly("scatter_add", key, keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
@@ -3858,7 +3858,7 @@ func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor
 
 // IndexCopy is the operator index_copy.
 func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source) | c.casting(1)); key != 0 {
 		if err := outOnly("index_copy", key, keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
@@ -3924,7 +3924,7 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 
 // Cat is the operator cat.
 func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
 		if err := outOnly("cat", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
@@ -3946,7 +3946,7 @@ func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *t
 
 // Stack is the operator stack.
 func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(1)); key != 0 {
 		if err := outOnly("stack", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
@@ -4476,7 +4476,7 @@ func (c Ctx) ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar)
 
 // Matmul is the operator linalg.matmul.
 func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(3)); key != 0 {
 		if err := outOnly("linalg.matmul", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -4528,7 +4528,7 @@ func (c Ctx) LinalgDiagonal(a *tensor.Tensor, offset, dim1, dim2 int64) (*tensor
 
 // LinalgVecdot is the operator linalg.vecdot.
 func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(x) | keys(y)); key != 0 {
+	if key := c.ahead(keys(out) | keys(x) | keys(y) | c.casting(3)); key != 0 {
 		if err := outOnly("linalg.vecdot", key, keys(x)|keys(y)); err != nil {
 			return nil, err
 		}
@@ -4548,7 +4548,7 @@ func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, 
 
 // LinalgMultiDot is the operator linalg.multi_dot.
 func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
+	if key := c.ahead(keys(out) | keysOf(tensors) | c.casting(3)); key != 0 {
 		if err := outOnly("linalg.multi_dot", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
@@ -4568,7 +4568,7 @@ func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tens
 
 // ChainMatmul is the operator chain_matmul.
 func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keysOf(matrices)); key != 0 {
+	if key := c.ahead(keys(out) | keysOf(matrices) | c.casting(3)); key != 0 {
 		if err := outOnly("chain_matmul", key, keysOf(matrices)); err != nil {
 			return nil, err
 		}
@@ -4588,7 +4588,7 @@ func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor
 
 // LinalgMatrixPower is the operator linalg.matrix_power.
 func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_power", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -4628,7 +4628,7 @@ func (c Ctx) LinalgVander(x *tensor.Tensor, n ops.Int) (*tensor.Tensor, error) {
 
 // LinalgTensorinv is the operator linalg.tensorinv.
 func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.tensorinv", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -4648,7 +4648,7 @@ func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tenso
 
 // LinalgTensorsolve is the operator linalg.tensorsolve.
 func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.tensorsolve", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -4668,7 +4668,7 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*
 
 // LinalgCholeskyEx is the operator linalg.cholesky_ex.
 func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self)); key != 0 {
+	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.cholesky_ex", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
@@ -4691,7 +4691,7 @@ func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkEr
 
 // LinalgCholesky is the operator linalg.cholesky.
 func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.cholesky", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -4881,7 +4881,7 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 
 // Geqrf is the operator geqrf.
 func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outA) | keys(outTau) | keys(self)); key != 0 {
+	if key := c.ahead(keys(outA) | keys(outTau) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("geqrf", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
@@ -4904,7 +4904,7 @@ func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *te
 
 // LinalgQr is the operator linalg.qr.
 func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outQ) | keys(outR) | keys(a)); key != 0 {
+	if key := c.ahead(keys(outQ) | keys(outR) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.qr", key, keys(a)); err != nil {
 			return nil, nil, err
 		}
@@ -4947,7 +4947,7 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *te
 
 // LinalgHouseholderProduct is the operator linalg.householder_product.
 func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(input) | keys(tau)); key != 0 {
+	if key := c.ahead(keys(out) | keys(input) | keys(tau) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.householder_product", key, keys(input)|keys(tau)); err != nil {
 			return nil, err
 		}
@@ -4969,7 +4969,7 @@ func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tenso
 
 // Ormqr is the operator ormqr.
 func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(tau) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(tau) | keys(other) | c.casting(1)); key != 0 {
 		if err := outOnly("ormqr", key, keys(self)|keys(tau)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -4991,7 +4991,7 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 
 // LinalgMatrixSqrth is the operator linalg.matrix_sqrth.
 func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
 		if err := outOnly("linalg.matrix_sqrth", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5094,7 +5094,7 @@ func (c Ctx) Logdet(self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // LinalgVectorNorm is the operator linalg.vector_norm.
 func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("linalg.vector_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5116,7 +5116,7 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 
 // LinalgMatrixNorm is the operator linalg.matrix_norm.
 func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5136,7 +5136,7 @@ func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 
 // LinalgMatrixNormStrOrd is the operator linalg.matrix_norm.
 func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5196,7 +5196,7 @@ func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64,
 
 // FrobeniusNorm is the operator frobenius_norm.
 func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("frobenius_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5216,7 +5216,7 @@ func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 
 // NuclearNorm is the operator nuclear_norm.
 func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("nuclear_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5236,7 +5236,7 @@ func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*
 
 // LinalgCond is the operator linalg.cond.
 func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5256,7 +5256,7 @@ func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tenso
 
 // LinalgCondPStr is the operator linalg.cond.
 func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5276,7 +5276,7 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor,
 
 // LinalgMatrixRank is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, hermitian bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5296,7 +5296,7 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 
 // LinalgMatrixRankAtolRtolTensor is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(atol)|keys(rtol))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
 			return nil, err
 		}
@@ -5316,7 +5316,7 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 
 // LinalgMatrixRankTol is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitian bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5336,7 +5336,7 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 
 // LinalgMatrixRankTolTensor is the operator linalg.matrix_rank.
 func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self)|keys(tol))&^tensor.Gradient | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(tol)); err != nil {
 			return nil, err
 		}
@@ -5436,7 +5436,7 @@ func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bo
 
 // Pinverse is the operator pinverse.
 func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).Pinverse; does != nil {
 			return does(c, self, rcond)
 		}
@@ -5469,7 +5469,7 @@ func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkE
 
 // LinalgSolve is the operator linalg.solve.
 func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(a) | keys(b)); key != 0 {
+	if key := c.ahead(keys(out) | keys(a) | keys(b) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.solve", key, keys(a)|keys(b)); err != nil {
 			return nil, err
 		}
@@ -5489,7 +5489,7 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, e
 
 // LinalgInvEx is the operator linalg.inv_ex.
 func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a)); key != 0 {
+	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.inv_ex", key, keys(a)); err != nil {
 			return nil, nil, err
 		}
@@ -5512,7 +5512,7 @@ func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool
 
 // LinalgInv is the operator linalg.inv.
 func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.inv", key, keys(a)); err != nil {
 			return nil, err
 		}
@@ -5554,7 +5554,7 @@ func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, uni
 
 // TriangularSolve is the operator triangular_solve.
 func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(outSolution) | keys(outA) | keys(self) | keys(a)); key != 0 {
+	if key := c.ahead(keys(outSolution) | keys(outA) | keys(self) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("triangular_solve", key, keys(self)|keys(a)); err != nil {
 			return nil, nil, err
 		}
@@ -5594,7 +5594,7 @@ func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool
 
 // LuSolve is the operator lu_solve.
 func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(lu) | keys(pivots)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(lu) | keys(pivots) | c.casting(1)); key != 0 {
 		if err := outOnly("lu_solve", key, keys(self)|keys(lu)|keys(pivots)); err != nil {
 			return nil, err
 		}
@@ -5614,7 +5614,7 @@ func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, erro
 
 // CholeskySolve is the operator cholesky_solve.
 func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(l)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(l) | c.casting(1)); key != 0 {
 		if err := outOnly("cholesky_solve", key, keys(self)|keys(l)); err != nil {
 			return nil, err
 		}
@@ -5634,7 +5634,7 @@ func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Ten
 
 // CholeskyInverse is the operator cholesky_inverse.
 func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("cholesky_inverse", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5676,7 +5676,7 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 
 // LinalgLstsq is the operator linalg.lstsq.
 func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b)); key != 0 {
+	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.lstsq", key, keys(self)|keys(b)); err != nil {
 			return nil, nil, nil, nil, err
 		}
@@ -5701,7 +5701,7 @@ func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, 
 
 // LinalgEigh is the operator linalg.eigh.
 func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self)); key != 0 {
+	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.eigh", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
@@ -5724,7 +5724,7 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 
 // LinalgEigvalsh is the operator linalg.eigvalsh.
 func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.eigvalsh", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5746,7 +5746,7 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 
 // LinalgEig is the operator linalg.eig.
 func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self)); key != 0 {
+	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.eig", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
@@ -5769,7 +5769,7 @@ func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.T
 
 // LinalgEigvals is the operator linalg.eigvals.
 func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.eigvals", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -5791,7 +5791,7 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 
 // LinalgSvd is the operator linalg.svd.
 func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a)); key != 0 {
+	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.svd", key, keys(a)); err != nil {
 			return nil, nil, nil, err
 		}
@@ -5815,7 +5815,7 @@ func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, d
 
 // Svd is the operator svd.
 func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(outU) | keys(outS) | keys(outV) | keys(self)); key != 0 {
+	if key := c.ahead(keys(outU) | keys(outS) | keys(outV) | keys(self) | c.casting(1)); key != 0 {
 		if err := outOnly("svd", key, keys(self)); err != nil {
 			return nil, nil, nil, err
 		}
@@ -5835,7 +5835,7 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*
 
 // LinalgSvdvals is the operator linalg.svdvals.
 func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(a)); key != 0 {
+	if key := c.ahead(keys(out) | keys(a) | c.casting(1)); key != 0 {
 		if err := outOnly("linalg.svdvals", key, keys(a)); err != nil {
 			return nil, err
 		}
@@ -6113,7 +6113,7 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 
 // Mm is the operator mm.
 func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat2)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
 		if err := outOnly("mm", key, keys(self)|keys(mat2)); err != nil {
 			return nil, err
 		}
@@ -6135,7 +6135,7 @@ func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Bmm is the operator bmm.
 func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat2)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(mat2) | c.casting(3)); key != 0 {
 		if err := outOnly("bmm", key, keys(self)|keys(mat2)); err != nil {
 			return nil, err
 		}
@@ -6157,7 +6157,7 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 
 // Mv is the operator mv.
 func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(vec)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(vec) | c.casting(2)); key != 0 {
 		if err := outOnly("mv", key, keys(self)|keys(vec)); err != nil {
 			return nil, err
 		}
@@ -6179,7 +6179,7 @@ func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Dot is the operator dot.
 func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("dot", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -6201,7 +6201,7 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 
 // Vdot is the operator vdot.
 func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("vdot", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -6263,7 +6263,7 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Addmm is the operator addmm.
 func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2) | c.casting(3)); key != 0 {
 		if err := outOnly("addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
 			return nil, err
 		}
@@ -6285,7 +6285,7 @@ func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scala
 
 // Baddbmm is the operator baddbmm.
 func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
 		if err := outOnly("baddbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
 			return nil, err
 		}
@@ -6307,7 +6307,7 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 
 // Addbmm is the operator addbmm.
 func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2) | c.casting(3)); key != 0 {
 		if err := outOnly("addbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
 			return nil, err
 		}
@@ -6329,7 +6329,7 @@ func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.
 
 // Addmv is the operator addmv.
 func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(mat) | keys(vec)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(mat) | keys(vec) | c.casting(2)); key != 0 {
 		if err := outOnly("addmv", key, keys(self)|keys(mat)|keys(vec)); err != nil {
 			return nil, err
 		}
@@ -6351,7 +6351,7 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 
 // Addr is the operator addr.
 func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(vec1) | keys(vec2)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(vec1) | keys(vec2) | c.casting(2)); key != 0 {
 		if err := outOnly("addr", key, keys(self)|keys(vec1)|keys(vec2)); err != nil {
 			return nil, err
 		}
@@ -6373,7 +6373,7 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 
 // Einsum is the operator einsum.
 func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keysOf(operands)); key != 0 {
+	if key := c.ahead(keysOf(operands) | c.casting(2)); key != 0 {
 		if err := unmixed("einsum", key, keysOf(operands)); err != nil {
 			return nil, err
 		}
@@ -6386,7 +6386,7 @@ func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, err
 
 // Tensordot is the operator tensordot.
 func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -6406,7 +6406,7 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Ten
 
 // TensordotDims is the operator tensordot.
 func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -6446,7 +6446,7 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Cdist is the operator cdist.
 func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(x1) | keys(x2)); key != 0 {
+	if key := c.ahead(keys(x1) | keys(x2) | c.casting(3)); key != 0 {
 		if err := unmixed("cdist", key, keys(x1)|keys(x2)); err != nil {
 			return nil, err
 		}
@@ -6461,7 +6461,7 @@ func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Te
 
 // Pdist is the operator pdist.
 func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
 		if does := backend(key).Pdist; does != nil {
 			return does(c, self, p)
 		}
@@ -6473,7 +6473,7 @@ func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error
 
 // CosineSimilarity is the operator cosine_similarity.
 func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(x1) | keys(x2)); key != 0 {
+	if key := c.ahead(keys(x1) | keys(x2) | c.casting(2)); key != 0 {
 		if err := unmixed("cosine_similarity", key, keys(x1)|keys(x2)); err != nil {
 			return nil, err
 		}
@@ -6584,7 +6584,7 @@ func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Te
 
 // Prelu is the operator prelu.
 func (c Ctx) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("prelu", key, keys(self)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -6877,7 +6877,7 @@ func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divis
 
 // NnSoftplus is the operator nn.softplus.
 func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("nn.softplus", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7111,7 +7111,7 @@ func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.T
 
 // Softmax is the operator nn.softmax.
 func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("nn.softmax", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7133,7 +7133,7 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 
 // LogSoftmax is the operator nn.log_softmax.
 func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("nn.log_softmax", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7165,7 +7165,7 @@ func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 flo
 
 // NnScaledDotProductAttention is the operator nn.scaled_dot_product_attention.
 func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(q) | keys(k) | keys(v) | keys(mask)); key != 0 {
+	if key := c.ahead(keys(q) | keys(k) | keys(v) | keys(mask) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.scaled_dot_product_attention", key, keys(q)|keys(k)|keys(v)|keys(mask)); err != nil {
 			return nil, err
 		}
@@ -7228,7 +7228,7 @@ func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed,
 
 // Conv1d is the operator conv1d.
 func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7241,7 +7241,7 @@ func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 
 // Conv1dPadding is the operator conv1d.
 func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7254,7 +7254,7 @@ func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 
 // Conv2d is the operator conv2d.
 func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7267,7 +7267,7 @@ func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 
 // Conv2dPadding is the operator conv2d.
 func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7280,7 +7280,7 @@ func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 
 // Conv3d is the operator conv3d.
 func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7293,7 +7293,7 @@ func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation
 
 // Conv3dPadding is the operator conv3d.
 func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7306,7 +7306,7 @@ func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, pa
 
 // ConvTranspose1d is the operator conv_transpose1d.
 func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv_transpose1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7319,7 +7319,7 @@ func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding,
 
 // ConvTranspose2d is the operator conv_transpose2d.
 func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv_transpose2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7332,7 +7332,7 @@ func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding,
 
 // ConvTranspose3d is the operator conv_transpose3d.
 func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv_transpose3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7345,7 +7345,7 @@ func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding,
 
 // ConvTbc is the operator conv_tbc.
 func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("conv_tbc", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7543,7 +7543,7 @@ func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool
 
 // NnLinear is the operator nn.linear.
 func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := outOnly("nn.linear", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7563,7 +7563,7 @@ func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, e
 
 // NnBilinear is the operator bilinear.
 func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(first) | keys(second) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(first) | keys(second) | keys(weight) | keys(bias) | c.casting(3)); key != 0 {
 		if err := unmixed("bilinear", key, keys(first)|keys(second)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -7659,7 +7659,7 @@ func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64
 
 // NnPadInside is the operator nn.pad_inside.
 func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnPadInside; does != nil {
 			return does(c, self, pad, mode)
 		}
@@ -7757,7 +7757,7 @@ func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tens
 
 // NnL1Loss is the operator nn.l1_loss.
 func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.l1_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -7770,7 +7770,7 @@ func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, red
 
 // NnMseLoss is the operator nn.mse_loss.
 func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.mse_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -7783,7 +7783,7 @@ func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, re
 
 // NnSmoothL1Loss is the operator nn.smooth_l1_loss.
 func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.smooth_l1_loss", key, keys(self)|keys(target)); err != nil {
 			return nil, err
 		}
@@ -7796,7 +7796,7 @@ func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Boo
 
 // NnHuberLoss is the operator nn.huber_loss.
 func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.huber_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -7809,7 +7809,7 @@ func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta fl
 
 // NnKlDiv is the operator nn.kl_div.
 func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.kl_div", key, keys(self)|keys(target)); err != nil {
 			return nil, err
 		}
@@ -7822,7 +7822,7 @@ func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, redu
 
 // NnNllLoss is the operator nn.nll_loss.
 func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.nll_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -7835,7 +7835,7 @@ func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ig
 
 // NnCrossEntropy is the operator nn.cross_entropy.
 func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.cross_entropy", key, keys(self)|keys(target)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -7848,7 +7848,7 @@ func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Boo
 
 // NnBinaryCrossEntropy is the operator nn.binary_cross_entropy.
 func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.binary_cross_entropy", key, keys(self)|keys(target)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -7874,7 +7874,7 @@ func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tens
 
 // NnBinaryCrossEntropyWithLogits is the operator nn.binary_cross_entropy_with_logits.
 func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight) | keys(positive)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | keys(positive) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.binary_cross_entropy_with_logits", key, keys(self)|keys(target)|keys(weight)|keys(positive)); err != nil {
 			return nil, err
 		}
@@ -7887,7 +7887,7 @@ func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor,
 
 // NnPoissonNllLoss is the operator nn.poisson_nll_loss.
 func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.poisson_nll_loss", key, keys(self)|keys(target)); err != nil {
 			return nil, err
 		}
@@ -7913,7 +7913,7 @@ func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool,
 
 // NnHingeEmbeddingLoss is the operator nn.hinge_embedding_loss.
 func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.hinge_embedding_loss", key, keys(self)|keys(target)); err != nil {
 			return nil, err
 		}
@@ -7926,7 +7926,7 @@ func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, a
 
 // NnMarginRankingLoss is the operator nn.margin_ranking_loss.
 func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(first) | keys(second) | keys(target)); key != 0 {
+	if key := c.ahead(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.margin_ranking_loss", key, keys(first)|keys(second)|keys(target)); err != nil {
 			return nil, err
 		}
@@ -7939,7 +7939,7 @@ func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin fl
 
 // NnSoftMarginLoss is the operator nn.soft_margin_loss.
 func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.soft_margin_loss", key, keys(self)|keys(target)); err != nil {
 			return nil, err
 		}
@@ -7952,7 +7952,7 @@ func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.B
 
 // NnMultiMarginLoss is the operator nn.multi_margin_loss.
 func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.multi_margin_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -7965,7 +7965,7 @@ func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin floa
 
 // NnMultilabelMarginLoss is the operator nn.multilabel_margin_loss.
 func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+	if key := c.ahead(keys(self) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.multilabel_margin_loss", key, keys(self)|keys(target)); err != nil {
 			return nil, err
 		}
@@ -7991,7 +7991,7 @@ func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, ave
 
 // NnCosineEmbeddingLoss is the operator nn.cosine_embedding_loss.
 func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(first) | keys(second) | keys(target)); key != 0 {
+	if key := c.ahead(keys(first) | keys(second) | keys(target) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.cosine_embedding_loss", key, keys(first)|keys(second)|keys(target)); err != nil {
 			return nil, err
 		}
@@ -8004,7 +8004,7 @@ func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin 
 
 // NnTripletMarginLoss is the operator nn.triplet_margin_loss.
 func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(anchor) | keys(positive) | keys(negative)); key != 0 {
+	if key := c.ahead(keys(anchor) | keys(positive) | keys(negative) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.triplet_margin_loss", key, keys(anchor)|keys(positive)|keys(negative)); err != nil {
 			return nil, err
 		}
@@ -8060,7 +8060,7 @@ func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 
 
 // CtcLoss is the operator ctc_loss.
 func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+	if key := c.ahead(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
 		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)); err != nil {
 			return nil, err
 		}
@@ -8073,7 +8073,7 @@ func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank,
 
 // CtcLossTensor is the operator ctc_loss.
 func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels)); key != 0 {
+	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
 		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
 			return nil, err
 		}
@@ -8086,7 +8086,7 @@ func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, r
 
 // NnCtcLoss is the operator nn.ctc_loss.
 func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+	if key := c.ahead(keys(logs) | keys(targets) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)); err != nil {
 			return nil, err
 		}
@@ -8099,7 +8099,7 @@ func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blan
 
 // NnCtcLossTensor is the operator nn.ctc_loss.
 func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels)); key != 0 {
+	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
 			return nil, err
 		}
@@ -8168,7 +8168,7 @@ func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, l
 
 // NativeLayerNorm is the operator native_layer_norm.
 func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("native_layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, nil, nil, err
 		}
@@ -8181,7 +8181,7 @@ func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *te
 
 // LayerNorm is the operator layer_norm.
 func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -8194,7 +8194,7 @@ func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.T
 
 // NnLayerNorm is the operator nn.layer_norm.
 func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("nn.layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -8207,7 +8207,7 @@ func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor
 
 // RmsNorm is the operator rms_norm.
 func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | c.casting(2)); key != 0 {
 		if err := unmixed("rms_norm", key, keys(self)|keys(weight)); err != nil {
 			return nil, err
 		}
@@ -8233,7 +8233,7 @@ func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channe
 
 // GroupNorm is the operator group_norm.
 func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -8246,7 +8246,7 @@ func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.T
 
 // NnGroupNorm is the operator nn.group_norm.
 func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | c.casting(2)); key != 0 {
 		if err := unmixed("nn.group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
@@ -8414,7 +8414,7 @@ func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []
 
 // MaxPool3d is the operator max_pool3d.
 func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).MaxPool3d; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
@@ -8444,7 +8444,7 @@ func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding
 
 // NnMaxPool3dWithIndices is the operator nn.max_pool3d_with_indices.
 func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnMaxPool3dWithIndices; does != nil {
 			return does(c, self, kernel, stride, padding, dilation, ceil)
 		}
@@ -8474,7 +8474,7 @@ func (c Ctx) NnAvgPool2d(self *tensor.Tensor, kernel, stride, padding []int64, c
 
 // NnAvgPool3d is the operator nn.avg_pool3d.
 func (c Ctx) NnAvgPool3d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnAvgPool3d; does != nil {
 			return does(c, self, kernel, stride, padding, ceil, includePad, divisor)
 		}
@@ -8504,7 +8504,7 @@ func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Te
 
 // NnAdaptiveAvgPool3d is the operator nn.adaptive_avg_pool3d.
 func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnAdaptiveAvgPool3d; does != nil {
 			return does(c, self, sizes)
 		}
@@ -8534,7 +8534,7 @@ func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) 
 
 // NnAdaptiveMaxPool3dWithIndices is the operator nn.adaptive_max_pool3d_with_indices.
 func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).NnAdaptiveMaxPool3dWithIndices; does != nil {
 			return does(c, self, sizes)
 		}
@@ -8587,7 +8587,7 @@ func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding
 
 // NnMaxUnpool2d is the operator nn.max_unpool2d.
 func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
+	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.max_unpool2d", key, keys(self)|keys(indices)); err != nil {
 			return nil, err
 		}
@@ -8600,7 +8600,7 @@ func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding
 
 // NnMaxUnpool3d is the operator nn.max_unpool3d.
 func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
+	if key := c.ahead(keys(self) | keys(indices) | c.casting(1)); key != 0 {
 		if err := unmixed("nn.max_unpool3d", key, keys(self)|keys(indices)); err != nil {
 			return nil, err
 		}
@@ -8691,7 +8691,7 @@ func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, paddin
 
 // NnFractionalMaxPool2d is the operator nn.fractional_max_pool2d.
 func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(samples) | c.drawing()); key != 0 {
+	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err := unmixed("nn.fractional_max_pool2d", key, keys(self)|keys(samples)); err != nil {
 			return nil, err
 		}
@@ -8704,7 +8704,7 @@ func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, r
 
 // NnFractionalMaxPool2dWithIndices is the operator nn.fractional_max_pool2d_with_indices.
 func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(samples) | c.drawing()); key != 0 {
+	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err := unmixed("nn.fractional_max_pool2d_with_indices", key, keys(self)|keys(samples)); err != nil {
 			return nil, nil, err
 		}
@@ -8717,7 +8717,7 @@ func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes
 
 // NnFractionalMaxPool3d is the operator nn.fractional_max_pool3d.
 func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(samples) | c.drawing()); key != 0 {
+	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err := unmixed("nn.fractional_max_pool3d", key, keys(self)|keys(samples)); err != nil {
 			return nil, err
 		}
@@ -8730,7 +8730,7 @@ func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, r
 
 // NnFractionalMaxPool3dWithIndices is the operator nn.fractional_max_pool3d_with_indices.
 func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(samples) | c.drawing()); key != 0 {
+	if key := c.ahead(keys(self) | keys(samples) | c.drawing() | c.casting(1)); key != 0 {
 		if err := unmixed("nn.fractional_max_pool3d_with_indices", key, keys(self)|keys(samples)); err != nil {
 			return nil, nil, err
 		}
@@ -8787,7 +8787,7 @@ func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, d
 
 // Lstm is the operator lstm.
 func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(input) | keysOf(hx) | keysOf(params)); key != 0 {
+	if key := c.ahead(keys(input) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("lstm", key, keys(input)|keysOf(hx)|keysOf(params)); err != nil {
 			return nil, nil, nil, err
 		}
@@ -8800,7 +8800,7 @@ func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool
 
 // LstmData is the operator lstm.
 func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params)); key != 0 {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("lstm", key, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params)); err != nil {
 			return nil, nil, nil, err
 		}
@@ -8813,7 +8813,7 @@ func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tens
 
 // Gru is the operator gru.
 func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("gru", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
@@ -8826,7 +8826,7 @@ func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool,
 
 // GruData is the operator gru.
 func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("gru", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
@@ -8839,7 +8839,7 @@ func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tenso
 
 // RnnTanh is the operator rnn_tanh.
 func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_tanh", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
@@ -8852,7 +8852,7 @@ func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 
 // RnnTanhData is the operator rnn_tanh.
 func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_tanh", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
@@ -8865,7 +8865,7 @@ func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 
 // RnnRelu is the operator rnn_relu.
 func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_relu", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
@@ -8878,7 +8878,7 @@ func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases b
 
 // RnnReluData is the operator rnn_relu.
 func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_relu", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
@@ -8891,7 +8891,7 @@ func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 
 // LstmCell is the operator lstm_cell.
 func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
-	if key := c.ahead(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+	if key := c.ahead(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err := unmixed("lstm_cell", key, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
 			return nil, nil, err
 		}
@@ -8904,7 +8904,7 @@ func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, 
 
 // GruCell is the operator gru_cell.
 func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err := unmixed("gru_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
 			return nil, err
 		}
@@ -8917,7 +8917,7 @@ func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tens
 
 // RnnTanhCell is the operator rnn_tanh_cell.
 func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_tanh_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
 			return nil, err
 		}
@@ -8930,7 +8930,7 @@ func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.
 
 // RnnReluCell is the operator rnn_relu_cell.
 func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias) | c.casting(3)); key != 0 {
 		if err := unmixed("rnn_relu_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
 			return nil, err
 		}
@@ -9051,7 +9051,7 @@ func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor
 
 // NnInterpolate is the operator nn.interpolate.
 func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(2)); key != 0 {
 		if does := backend(key).NnInterpolate; does != nil {
 			return does(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
 		}
@@ -9115,7 +9115,7 @@ func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string,
 
 // GridSampler is the operator grid_sampler.
 func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+	if key := c.ahead(keys(self) | keys(grid) | c.casting(3)); key != 0 {
 		if err := unmixed("grid_sampler", key, keys(self)|keys(grid)); err != nil {
 			return nil, err
 		}
@@ -9128,7 +9128,7 @@ func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCo
 
 // GridSampler2d is the operator grid_sampler_2d.
 func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+	if key := c.ahead(keys(self) | keys(grid) | c.casting(1)); key != 0 {
 		if err := unmixed("grid_sampler_2d", key, keys(self)|keys(grid)); err != nil {
 			return nil, err
 		}
@@ -9141,7 +9141,7 @@ func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, align
 
 // GridSampler3d is the operator grid_sampler_3d.
 func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+	if key := c.ahead(keys(self) | keys(grid) | c.casting(1)); key != 0 {
 		if err := unmixed("grid_sampler_3d", key, keys(self)|keys(grid)); err != nil {
 			return nil, err
 		}
@@ -9154,7 +9154,7 @@ func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, align
 
 // NnGridSample is the operator nn.grid_sample.
 func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+	if key := c.ahead(keys(self) | keys(grid) | c.casting(3)); key != 0 {
 		if err := unmixed("nn.grid_sample", key, keys(self)|keys(grid)); err != nil {
 			return nil, err
 		}
@@ -9445,7 +9445,7 @@ func (c Ctx) ChooseQparamsPerTensor(self *tensor.Tensor, reduce bool) (float64, 
 
 // FakeQuantizePerTensorAffine is the operator fake_quantize_per_tensor_affine.
 func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zero, lo, hi int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).FakeQuantizePerTensorAffine; does != nil {
 			return does(c, self, scale, zero, lo, hi)
 		}
@@ -9455,7 +9455,7 @@ func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zer
 
 // FakeQuantizePerTensorAffineTensorQparams is the operator fake_quantize_per_tensor_affine.
 func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+	if key := c.ahead(keys(self) | keys(scale) | keys(zero) | c.casting(1)); key != 0 {
 		if err := unmixed("fake_quantize_per_tensor_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
 			return nil, err
 		}
@@ -10337,7 +10337,7 @@ func (c Ctx) GeneratorSetState(self *random.Generator, state *tensor.Tensor) (er
 
 // Sum is the operator sum.
 func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("sum", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -10381,7 +10381,7 @@ func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype
 
 // Prod is the operator prod.
 func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(3)); key != 0 {
 		if err := outOnly("prod", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -10671,7 +10671,7 @@ func (c Ctx) VarMeanCorrection(self *tensor.Tensor, dim []int64, correction dtyp
 
 // Norm is the operator norm.
 func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("norm", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -10693,7 +10693,7 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 
 // NormName is the operator norm.
 func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("norm", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -11244,7 +11244,7 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 
 // Cumsum is the operator cumsum.
 func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("cumsum", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -11266,7 +11266,7 @@ func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *ten
 
 // Cumprod is the operator cumprod.
 func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("cumprod", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -11356,7 +11356,7 @@ func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tenso
 
 // Logsumexp is the operator logsumexp.
 func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("logsumexp", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -12533,7 +12533,7 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 
 // Erfinv is the operator erfinv.
 func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("erfinv", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -13808,7 +13808,7 @@ func (c Ctx) Corrcoef(self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Cross is the operator cross.
 func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := outOnly("cross", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -13828,7 +13828,7 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor
 
 // Trace is the operator trace.
 func (c Ctx) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
 		if does := backend(key).Trace; does != nil {
 			return does(c, self)
 		}
@@ -13838,7 +13838,7 @@ func (c Ctx) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // Dist is the operator dist.
 func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+	if key := c.ahead(keys(self) | keys(other) | c.casting(2)); key != 0 {
 		if err := unmixed("dist", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
@@ -13964,7 +13964,7 @@ func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []f
 
 // Quantile is the operator quantile.
 func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(q)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
 		if err := outOnly("quantile", key, keys(self)|keys(q)); err != nil {
 			return nil, err
 		}
@@ -13984,7 +13984,7 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 
 // Nanquantile is the operator nanquantile.
 func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self) | keys(q)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | keys(q) | c.casting(1)); key != 0 {
 		if err := outOnly("nanquantile", key, keys(self)|keys(q)); err != nil {
 			return nil, err
 		}
@@ -14037,7 +14037,7 @@ func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims
 
 // Renorm is the operator renorm.
 func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm dtype.Scalar) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(2)); key != 0 {
 		if err := outOnly("renorm", key, keys(self)); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ type Modes struct {
 	Inference bool          // tensors that are made take no part in recorded operations
 	Saving    uint32        // number of the hooks through which operations save what their gradients need; 0 for none
 	Level     uint32        // number of the innermost transform that the thread is in; 0 for none
+	Autocast  Autocast
 }
 
 // Initial are the modes that a thread starts with.

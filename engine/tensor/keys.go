@@ -13,6 +13,7 @@ type Keys uint16
 // Sparse tensors are made of dense parts, on which their layers call operators, and it is these that have gradients.
 const (
 	Transformed Keys = 1 << iota
+	Autocast         // of calls, not of tensors: operators whose arguments are converted to other dtypes
 	SparseCOO        // in the order of layouts
 	SparseCSR
 	SparseCSC

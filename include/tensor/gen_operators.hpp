@@ -7714,6 +7714,65 @@ inline bool is_inference_mode_enabled() {
   return out.take();
 }
 
+// Enables or disables autocast for the calls of the calling thread whose arguments are on devices of a type, "cpu" or "cuda". Under autocast,
+// operators such as matrix products and convolutions convert their floating-point arguments to the dtype of set_autocast_dtype, and operators
+// such as losses convert them to float32; arguments of float64 are not converted. Calls that write to an argument or to `out` are not affected.
+inline void set_autocast_enabled(const Text &device_type, Bool enabled) {
+  detail::check(::tensor_set_autocast_enabled(detail::text("set_autocast_enabled: device_type", device_type), enabled));
+}
+
+// Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda".
+inline bool is_autocast_enabled(const Text &device_type) {
+  detail::Result<bool> out;
+  detail::check(::tensor_is_autocast_enabled(detail::text("is_autocast_enabled: device_type", device_type), out.put()));
+  return out.take();
+}
+
+// Sets the dtype of lower precision to which autocast converts in the calling thread, for devices of a type, "cpu" or "cuda".
+inline void set_autocast_dtype(const Text &device_type, Constant<Dtype> dtype) {
+  detail::check(::tensor_set_autocast_dtype(detail::text("set_autocast_dtype: device_type", device_type), dtype));
+}
+
+// Returns the dtype of lower precision to which autocast converts in the calling thread, for devices of a type: by default bfloat16 for
+// "cpu" and float16 for "cuda".
+inline Dtype get_autocast_dtype(const Text &device_type) {
+  detail::Result<Dtype> out;
+  detail::check(::tensor_get_autocast_dtype(detail::text("get_autocast_dtype: device_type", device_type), out.put()));
+  return out.take();
+}
+
+// Enables or disables, for the calling thread, the cache in which autocast keeps the converted copies of float32 parameters. Only calls
+// between autocast_increment_nesting and the last autocast_decrement_nesting use the cache.
+inline void set_autocast_cache_enabled(Bool enabled) {
+  detail::check(::tensor_set_autocast_cache_enabled(enabled));
+}
+
+// Returns whether the cache of autocast is enabled in the calling thread.
+inline bool is_autocast_cache_enabled() {
+  detail::Result<bool> out;
+  detail::check(::tensor_is_autocast_cache_enabled(out.put()));
+  return out.take();
+}
+
+// Counts an autocast context that the calling thread enters. Returns how many it is in.
+inline int64_t autocast_increment_nesting() {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_autocast_increment_nesting(out.put()));
+  return out.take();
+}
+
+// Counts an autocast context that the calling thread leaves. Returns how many it is in; at 0, call clear_autocast_cache.
+inline int64_t autocast_decrement_nesting() {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_autocast_decrement_nesting(out.put()));
+  return out.take();
+}
+
+// Releases the converted copies of parameters that autocast has kept.
+inline void clear_autocast_cache() {
+  detail::check(::tensor_clear_autocast_cache());
+}
+
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 inline Device parse_device(const Text &text) {
   detail::Result<Device> out;

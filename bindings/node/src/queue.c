@@ -50,12 +50,19 @@ static void take(lt_jobs *list, lt_job *j) {
 // ------------------------------------------------------------------------------------------------
 // modes
 
+static const char *const autocast_devices[] = {"cpu", "cuda"};
+
 bool lt_read_modes(lt_modes *m) {
   int64_t cards = 0, current = 0;
   bool read = !tensor_get_default_device(&m->device) && !tensor_is_grad_enabled(&m->grad) &&
               !tensor_is_inference_mode_enabled(&m->inference) &&
               !tensor_device_count("cuda", &cards) &&
               (cards == 0 || !tensor_device_current("cuda", &current));
+  for (int i = 0; i < 2 && read; i++) {
+    read = !tensor_is_autocast_enabled(autocast_devices[i], &m->autocast[i]);
+    if (read && m->autocast[i])
+      read = !tensor_get_autocast_dtype(autocast_devices[i], &m->autocast_dtype[i]);
+  }
   m->cards = (int16_t)(cards < LT_MOST_DEVICES ? cards : LT_MOST_DEVICES);
   m->current = (int16_t)current;
   for (int16_t i = 0; i < m->cards && read; i++)
@@ -67,6 +74,11 @@ tensor_status lt_set_modes(const lt_modes *m) {
   tensor_status status = tensor_set_default_device(m->device);
   if (!status) status = tensor_set_inference_mode(m->inference);
   if (!status) status = tensor_set_grad_enabled(m->grad);
+  for (int i = 0; i < 2 && !status; i++) {
+    status = tensor_set_autocast_enabled(autocast_devices[i], m->autocast[i]);
+    if (!status && m->autocast[i])
+      status = tensor_set_autocast_dtype(autocast_devices[i], m->autocast_dtype[i]);
+  }
   for (int16_t i = 0; i < m->cards && !status; i++)
     status = tensor_stream_set_current(m->streams[i]);
   if (status || !m->cards) return status;

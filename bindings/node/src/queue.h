@@ -10,6 +10,8 @@ enum { LT_MOST_THREADS = 256, LT_MOST_DEVICES = 64 };
 typedef struct lt_modes {
   tensor_device device;
   bool grad, inference;
+  bool autocast[2];                // of the CPU and of CUDA
+  tensor_dtype autocast_dtype[2];  // where enabled
   int16_t cards;    // CUDA devices; where there are none, neither of these two counts
   int16_t current;  // the one among them that is current
   int64_t streams[LT_MOST_DEVICES];  // and the current stream of each

@@ -11,14 +11,14 @@ from ._base.errors import OutOfMemoryError
 from ._base.extend import publish as _publish
 from ._base.library import __version__
 from ._base.size import Size
+from ._core import autocast as _autocast
+from ._core.autocast import autocast
 from ._core.modes import (
     are_deterministic_algorithms_enabled,
-    autocast,
     enable_grad,
     get_deterministic_debug_mode,
     get_num_interop_threads,
     inference_mode,
-    is_autocast_enabled,
     is_deterministic_algorithms_warn_only_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -33,6 +33,7 @@ from ._core.results import rebuild as _result
 from ._core.tensor import Tensor
 from ._core.tensor import as_leaf as _as_leaf
 from ._core.tensor import with_names as _with_names
+from ._data import scaling as _scaling
 from ._data.arrow import from_arrow
 from ._data.cast import METHODS as _METHODS
 from ._data.compose import einsum, histogramdd, lu, nonzero, norm_except_dim, positive, tensordot, typename, unique, unique_consecutive
@@ -98,9 +99,9 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *("accelerator", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5"),
-        *("linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
-        *("special", "storage", "testing", "utils", "version", "xpu", "_C", "_utils", "hub"),
+        *("accelerator", "amp", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5"),
+        *("library", "linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "profiler", "random", "return_types", "safetensors"),
+        *("signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C", "_utils", "hub"),
         "torch_version",
         *(
             "__config__",
@@ -125,6 +126,7 @@ _SUBMODULES = frozenset(
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
 globals().update(_NAMES)
 globals().update({"_" + name: getattr(_functions, name) for name in _QUANTIZED})
+globals().update({f.__name__: f for f in (*_autocast.FUNCTIONS, _scaling.check_and_unscale, _scaling.update_scale)})
 _segment_reduce, _neg_view = _functions.segment_reduce, _functions.neg_view
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})

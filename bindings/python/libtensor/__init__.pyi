@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from . import accelerator as accelerator
+from . import amp as amp
 from . import array_api as array_api
 from . import autograd as autograd
 from . import backends as backends
@@ -22,6 +23,7 @@ from . import nn as nn
 from . import ops as ops
 from . import optim as optim
 from . import overrides as overrides
+from . import profiler as profiler
 from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors
@@ -42,13 +44,35 @@ from ._base.dtypes import layout as layout
 from ._base.dtypes import memory_format as memory_format
 from ._base.dtypes import qscheme as qscheme
 from ._base.size import Size as Size
+from ._core.autocast import autocast as autocast
+from ._core.autocast import autocast_decrement_nesting as autocast_decrement_nesting
+from ._core.autocast import autocast_increment_nesting as autocast_increment_nesting
+from ._core.autocast import clear_autocast_cache as clear_autocast_cache
+from ._core.autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from ._core.autocast import get_autocast_dtype as get_autocast_dtype
+from ._core.autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from ._core.autocast import get_autocast_ipu_dtype as get_autocast_ipu_dtype
+from ._core.autocast import get_autocast_xla_dtype as get_autocast_xla_dtype
+from ._core.autocast import is_autocast_cache_enabled as is_autocast_cache_enabled
+from ._core.autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from ._core.autocast import is_autocast_enabled as is_autocast_enabled
+from ._core.autocast import is_autocast_ipu_enabled as is_autocast_ipu_enabled
+from ._core.autocast import is_autocast_xla_enabled as is_autocast_xla_enabled
+from ._core.autocast import set_autocast_cache_enabled as set_autocast_cache_enabled
+from ._core.autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from ._core.autocast import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from ._core.autocast import set_autocast_dtype as set_autocast_dtype
+from ._core.autocast import set_autocast_enabled as set_autocast_enabled
+from ._core.autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
+from ._core.autocast import set_autocast_ipu_dtype as set_autocast_ipu_dtype
+from ._core.autocast import set_autocast_ipu_enabled as set_autocast_ipu_enabled
+from ._core.autocast import set_autocast_xla_dtype as set_autocast_xla_dtype
+from ._core.autocast import set_autocast_xla_enabled as set_autocast_xla_enabled
 from ._core.modes import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
-from ._core.modes import autocast as autocast
 from ._core.modes import enable_grad as enable_grad
 from ._core.modes import get_deterministic_debug_mode as get_deterministic_debug_mode
 from ._core.modes import get_num_interop_threads as get_num_interop_threads
 from ._core.modes import inference_mode as inference_mode
-from ._core.modes import is_autocast_enabled as is_autocast_enabled
 from ._core.modes import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from ._core.modes import is_grad_enabled as is_grad_enabled
 from ._core.modes import is_inference_mode_enabled as is_inference_mode_enabled

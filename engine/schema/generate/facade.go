@@ -35,6 +35,7 @@ type function struct {
 	results  []string // types
 	any      bool     // takes tensors of every kind
 	constant bool     // no gradient flows through it
+	casts    int      // the rows of engine/aten's AutocastDevices for which autocast converts its arguments, a bit each
 	draws    bool     // numbers at random, which transforms that are under way have a say in
 	keeps    bool     // the elements: nothing is written
 	filed    bool     // files hold tensors of every kind side by side
@@ -47,6 +48,10 @@ type param struct{ name, typ string }
 // facade writes engine/aten: one method for each Go function that operators name, with the signature that it has in
 // engine/ops, and those functions of engine/ops that their entries say all of.
 func facade(out *output, ops []*schema.Operator) error {
+	policies, err := schema.Autocast("engine", ops)
+	if err != nil {
+		return err
+	}
 	declared, imports := map[string]*function{}, map[string]string{"ops": module + opsDir}
 	for _, dir := range slices.Sorted(maps.Keys(tables)) {
 		if err := declare(dir, declared, imports); err != nil {
@@ -69,6 +74,14 @@ func facade(out *output, ops []*schema.Operator) error {
 	if err := declareFile(copiesFile, text, declared, imports); err != nil {
 		return err
 	}
+	casts := map[string]int{} // by the façade's methods, which aliases share
+	for _, o := range ops {
+		for row, policy := range policies[o.Name] {
+			if policy != "" {
+				casts[o.GoName()] |= 1 << row
+			}
+		}
+	}
 	var all []*function
 	seen, err := ownMethods()
 	if err != nil {
@@ -85,6 +98,7 @@ func facade(out *output, ops []*schema.Operator) error {
 		}
 		f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata") || f.table == "recorded", o.Constant()
 		f.draws = o.Tagged("random") && (f.table == "" || f.table == tables[compositeDir]) && f.keys() != ""
+		f.casts = casts[o.GoName()]
 		f.keeps, f.filed = o.Tagged("keeps"), o.Category == "file"
 		outs := len(f.params) - len(o.Args)
 		for i, p := range f.params {
@@ -103,6 +117,9 @@ func facade(out *output, ops []*schema.Operator) error {
 		return err
 	}
 	generateBoxed(out, ops, all)
+	if err := generateAutocast(out, ops, all, policies); err != nil {
+		return err
+	}
 	if err := generateQuantized(out, ops, all, imports); err != nil {
 		return err
 	}
@@ -341,12 +358,15 @@ func keysOf(params []param) string {
 // ahead is keys, without those whose layers have nothing to do for the operator: gradients stop at a constant one, which ends the
 // history of what it writes to.
 func (f *function) ahead() string {
-	drawing := ""
+	modes := ""
 	if f.draws {
-		drawing = "c.drawing()"
+		modes = "c.drawing()"
+	}
+	if f.casts != 0 {
+		modes = joined(modes, fmt.Sprintf("c.casting(%d)", f.casts))
 	}
 	if !f.constant {
-		return joined(f.keys(), drawing)
+		return joined(f.keys(), modes)
 	}
 	isWritten := func(p param) bool { return slices.Contains(f.written, p) }
 	written := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isWritten(p) }))
@@ -354,7 +374,7 @@ func (f *function) ahead() string {
 	if read != "" {
 		read = "(" + read + ")&^tensor.Gradient"
 	}
-	return joined(written, read, f.layouts(), drawing)
+	return joined(written, read, f.layouts(), modes)
 }
 
 // ofParts tells whether an operator is about sparse tensors, whose parts are not quantized.

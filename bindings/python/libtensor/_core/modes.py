@@ -138,24 +138,6 @@ def is_inference_mode_enabled():
     return inferring()
 
 
-class autocast(ContextDecorator):
-    """Accepted with enabled=False; operations keep the dtypes of their arguments."""
-
-    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
-        if enabled:
-            raise NotImplementedError("autocast(enabled=True): operations are not converted to other dtypes in this version")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-
-def is_autocast_enabled(device_type=None):
-    return False
-
-
 LEVELS = ("default", "warn", "error")
 settings = {"deterministic": 0, "interop_threads": 1}
 

@@ -5202,6 +5202,58 @@ def is_inference_mode_enabled():
     """Whether the calling thread is in inference mode."""
 
 
+@_operator("set_autocast_enabled")
+def set_autocast_enabled(device_type, enabled):
+    """Enables or disables autocast for the calls of the calling thread whose arguments are on devices of a type, "cpu" or "cuda". Under autocast,
+    operators such as matrix products and convolutions convert their floating-point arguments to the dtype of set_autocast_dtype, and operators
+    such as losses convert them to float32; arguments of float64 are not converted. Calls that write to an argument or to `out` are not affected.
+    """
+
+
+@_operator("is_autocast_enabled")
+def is_autocast_enabled(device_type):
+    """Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda"."""
+
+
+@_operator("set_autocast_dtype")
+def set_autocast_dtype(device_type, dtype):
+    """Sets the dtype of lower precision to which autocast converts in the calling thread, for devices of a type, "cpu" or "cuda"."""
+
+
+@_operator("get_autocast_dtype")
+def get_autocast_dtype(device_type):
+    """Returns the dtype of lower precision to which autocast converts in the calling thread, for devices of a type: by default bfloat16 for
+    "cpu" and float16 for "cuda".
+    """
+
+
+@_operator("set_autocast_cache_enabled")
+def set_autocast_cache_enabled(enabled):
+    """Enables or disables, for the calling thread, the cache in which autocast keeps the converted copies of float32 parameters. Only calls
+    between autocast_increment_nesting and the last autocast_decrement_nesting use the cache.
+    """
+
+
+@_operator("is_autocast_cache_enabled")
+def is_autocast_cache_enabled():
+    """Returns whether the cache of autocast is enabled in the calling thread."""
+
+
+@_operator("autocast_increment_nesting")
+def autocast_increment_nesting():
+    """Counts an autocast context that the calling thread enters. Returns how many it is in."""
+
+
+@_operator("autocast_decrement_nesting")
+def autocast_decrement_nesting():
+    """Counts an autocast context that the calling thread leaves. Returns how many it is in; at 0, call clear_autocast_cache."""
+
+
+@_operator("clear_autocast_cache")
+def clear_autocast_cache():
+    """Releases the converted copies of parameters that autocast has kept."""
+
+
 @_operator("parse_device")
 def parse_device(text):
     """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen."""

@@ -7,7 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
-from ..._core.modes import is_autocast_enabled
+from ..._core.autocast import is_autocast_enabled
 from ..._core.tensor import Tensor
 from ..._gen.gen_functions import empty, zeros
 from .. import functional as F
@@ -137,7 +137,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raises ValueError or RuntimeError unless dtype and sizes of `input` are those of the layer."""
         weight = getattr(self, self._flat_weights_names[0])
-        if input.dtype is not weight.dtype and not is_autocast_enabled():
+        if input.dtype is not weight.dtype and not is_autocast_enabled(input.device.type):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: input.to({weight.dtype}), "
                 f"or convert model: model.to({input.dtype})"

@@ -1,18 +1,19 @@
 from types import SimpleNamespace
 from typing import Any
 
-from . import Generator
-from . import OutOfMemoryError as OutOfMemoryError
-from . import device as _device
-from ._core.tensor import Tensor
-from ._devices.accelerators import *  # noqa: F403
-from ._devices.cuda_random import get_rng_state as get_rng_state
-from ._devices.cuda_random import get_rng_state_all as get_rng_state_all
-from ._devices.cuda_random import initial_seed as initial_seed
-from ._devices.cuda_random import seed as seed
-from ._devices.cuda_random import seed_all as seed_all
-from ._devices.cuda_random import set_rng_state as set_rng_state
-from ._devices.cuda_random import set_rng_state_all as set_rng_state_all
+from .. import Generator
+from .. import OutOfMemoryError as OutOfMemoryError
+from .. import device as _device
+from .._core.tensor import Tensor
+from .._devices.accelerators import *  # noqa: F403
+from .._devices.cuda_random import get_rng_state as get_rng_state
+from .._devices.cuda_random import get_rng_state_all as get_rng_state_all
+from .._devices.cuda_random import initial_seed as initial_seed
+from .._devices.cuda_random import seed as seed
+from .._devices.cuda_random import seed_all as seed_all
+from .._devices.cuda_random import set_rng_state as set_rng_state
+from .._devices.cuda_random import set_rng_state_all as set_rng_state_all
+from . import amp as amp
 
 class Stream:
     stream_id: int

@@ -19,3 +19,11 @@ def synchronize(device=None):
 
 def set_device(device):
     """Accepted: there is one CPU."""
+
+
+def __getattr__(name):
+    if name == "amp":
+        from .amp import GradScaler as _loaded
+
+        return globals()["amp"]
+    raise AttributeError(f"module 'libtensor.cpu' has no attribute '{name}'")

@@ -3,12 +3,12 @@ there is none."""
 
 from types import SimpleNamespace
 
-from ._base.errors import OutOfMemoryError  # noqa: F401
-from ._data.create import LEGACY as _LEGACY
-from ._data.create import legacy_class as _legacy_class
-from ._devices import accelerators as _accelerators
-from ._devices.cuda_random import generators as _generators
-from ._devices.cuda_random import (
+from .._base.errors import OutOfMemoryError
+from .._data.create import LEGACY as _LEGACY
+from .._data.create import legacy_class as _legacy_class
+from .._devices import accelerators as _accelerators
+from .._devices.cuda_random import generators as _generators
+from .._devices.cuda_random import (
     get_rng_state,
     get_rng_state_all,
     initial_seed,
@@ -19,7 +19,7 @@ from ._devices.cuda_random import (
     set_rng_state,
     set_rng_state_all,
 )
-from ._devices.streams import (
+from .._devices.streams import (
     Event,
     ExternalStream,
     Stream,
@@ -32,8 +32,8 @@ from ._devices.streams import (
     set_stream,
     stream,
 )
-from ._devices.streams import cuda as _cuda
-from ._gen import gen_functions as _f
+from .._devices.streams import cuda as _cuda
+from .._gen import gen_functions as _f
 
 _asked = _accelerators.Kind("cuda")
 globals().update(_accelerators.functions("cuda") | {"manual_seed": manual_seed, "manual_seed_all": manual_seed_all})
@@ -85,6 +85,10 @@ def is_current_stream_capturing():
 def __getattr__(name):
     if name == "default_generators":
         return _generators()
+    if name == "amp":
+        from .amp import GradScaler as _loaded
+
+        return globals()["amp"]
     if not name.startswith("__"):
         from libtensor._inert.cuda import NAMED
 

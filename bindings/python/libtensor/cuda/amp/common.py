@@ -1,0 +1,10 @@
+"""Whether mixed precision on CUDA devices is out of the question."""
+
+from ..._gen import gen_functions as _f
+
+__all__ = ["amp_definitely_not_available"]
+
+
+def amp_definitely_not_available() -> bool:
+    """Returns whether there is no CUDA device."""
+    return bool(_f.device_count("cuda") == 0)

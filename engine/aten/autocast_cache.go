@@ -1,0 +1,90 @@
+package aten
+
+import (
+	"sync"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/storage"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// casts are conversions of float32 leaves that require grad, of all threads: a parameter that several operators read is converted once.
+// A conversion is used again while the leaf has the elements that it was made of.
+var casts = castCache{entries: map[castKey]castEntry{}}
+
+type castKey struct {
+	of       tensor.History // of the leaf, which its aliases share
+	to       dtype.DType
+	recorded bool // gradients flow through the conversion
+}
+
+type castEntry struct {
+	storage *storage.Storage
+	version int64
+	made    *tensor.Tensor
+}
+
+type castCache struct {
+	lock    sync.Mutex
+	entries map[castKey]castEntry
+}
+
+// isCacheable returns whether conversions of t to a dtype are kept.
+func isCacheable(c Ctx, t *tensor.Tensor, to dtype.DType, row int) bool {
+	m := &c.modes.Autocast
+	if m.Uncached || m.Nesting == 0 || to != m.dtype(row) || t.DType() != dtype.Float32 || c.Inferring() {
+		return false
+	}
+	if t.Keys() != tensor.Gradient || t.Viewing() {
+		return false
+	}
+	node, wanted := t.History().Describe()
+	return wanted && node == ""
+}
+
+// castCached converts t to a dtype, or returns another reference to an earlier conversion.
+func castCached(c Ctx, t *tensor.Tensor, to dtype.DType, row int) (*tensor.Tensor, error) {
+	if !isCacheable(c, t, to, row) {
+		return cast(c, t, to)
+	}
+	key := castKey{t.History(), to, c.Recording()}
+	casts.lock.Lock()
+	e, found := casts.entries[key]
+	if found && e.storage == t.Storage() && e.version == t.Version() {
+		made := e.made.Alias()
+		casts.lock.Unlock()
+		return made, nil
+	}
+	casts.lock.Unlock()
+	made, err := cast(c, t, to)
+	if err != nil {
+		return nil, err
+	}
+	casts.put(key, castEntry{t.Storage(), t.Version(), made.Alias()})
+	return made, nil
+}
+
+// put keeps an entry, whose reference it takes over, in the place of another.
+func (x *castCache) put(key castKey, e castEntry) {
+	x.lock.Lock()
+	before, found := x.entries[key]
+	if !found {
+		key.of.Retain()
+	}
+	x.entries[key] = e
+	x.lock.Unlock()
+	if found {
+		before.made.Release()
+	}
+}
+
+func (x *castCache) clear() {
+	x.lock.Lock()
+	entries := x.entries
+	x.entries = map[castKey]castEntry{}
+	x.lock.Unlock()
+	for key, e := range entries {
+		e.made.Release()
+		key.of.Release()
+	}
+}
