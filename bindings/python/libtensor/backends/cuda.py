@@ -1,13 +1,35 @@
-"""Whether the library can use CUDA devices, and how they multiply matrices."""
+"""Whether the library can use CUDA devices, and how they multiply matrices and compute attention."""
+
+from contextlib import contextmanager
 
 from .._devices.accelerators import count
 from .._gen import gen_functions as _f
+from ._flags import PRECISIONS
 
 
 class Products:
-    """Settings of products. Sums of 16-bit floats are in 32 bits throughout, whatever the last two are."""
+    """Settings of products. Sums of 16-bit floats are in 32 bits throughout, whatever the others are.
 
-    allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = False
+    Raises AttributeError for other names."""
+
+    allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
+    allow_fp16_accumulation = False
+
+    def __setattr__(self, name, value):
+        if not hasattr(type(self), name):
+            raise AttributeError("Unknown attribute " + name)
+        object.__setattr__(self, name, value)
+
+    @property
+    def fp32_precision(self):
+        """How float32 is multiplied: tf32, or ieee where set_float32_matmul_precision is "highest"."""
+        return "tf32" if self.allow_tf32 else "ieee"
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision):
+        if precision not in PRECISIONS:
+            raise RuntimeError(f"Unknown precision: {precision}; choose from {', '.join(PRECISIONS)}")
+        self.allow_tf32 = precision == "tf32"
 
     @property
     def allow_tf32(self):
@@ -52,3 +74,73 @@ def preferred_blas_library(backend=None):
 def is_built():
     """True when the library finds a CUDA device that it can use."""
     return count("cuda") > 0
+
+
+# Attention has one kernel: which ones may be used is kept, and changes nothing.
+_allowed = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "reduction": False}
+
+
+def flash_sdp_enabled():
+    """What enable_flash_sdp has set."""
+    return _allowed["flash"]
+
+
+def enable_flash_sdp(enabled):
+    """Keeps whether flash attention may be used."""
+    _allowed["flash"] = enabled
+
+
+def mem_efficient_sdp_enabled():
+    """What enable_mem_efficient_sdp has set."""
+    return _allowed["mem_efficient"]
+
+
+def enable_mem_efficient_sdp(enabled):
+    """Keeps whether memory-efficient attention may be used."""
+    _allowed["mem_efficient"] = enabled
+
+
+def math_sdp_enabled():
+    """What enable_math_sdp has set."""
+    return _allowed["math"]
+
+
+def enable_math_sdp(enabled):
+    """Keeps whether attention may be computed by products and softmax."""
+    _allowed["math"] = enabled
+
+
+def cudnn_sdp_enabled():
+    """What enable_cudnn_sdp has set."""
+    return _allowed["cudnn"]
+
+
+def enable_cudnn_sdp(enabled):
+    """Keeps whether attention of cuDNN may be used."""
+    _allowed["cudnn"] = enabled
+
+
+def fp16_bf16_reduction_math_sdp_allowed():
+    """What allow_fp16_bf16_reduction_math_sdp has set."""
+    return _allowed["reduction"]
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled):
+    """Keeps whether attention by products and softmax may sum in 16 bits; it sums in 32."""
+    _allowed["reduction"] = enabled
+
+
+def is_flash_attention_available():
+    """False: the kernel of attention is the library's own."""
+    return False
+
+
+@contextmanager
+def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """Sets which kernels of attention may be used, until it ends."""
+    before = dict(_allowed)
+    _allowed.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield {}
+    finally:
+        _allowed.update(before)

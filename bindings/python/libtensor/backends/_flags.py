@@ -1,0 +1,51 @@
+"""Flags of software that the library does not use: they are kept, and can be set for a while."""
+
+import sys
+from contextlib import contextmanager
+
+PRECISIONS = ("ieee", "tf32", "bf16", "none")
+
+
+class Precision:
+    """How exactly a kind of operator computes with float32: ieee, tf32, bf16, or none for the setting above it. Kept, without effect.
+
+    Raises RuntimeError for another value, AttributeError for another attribute."""
+
+    def __init__(self, precision="none"):
+        object.__setattr__(self, "fp32_precision", precision)
+
+    def __setattr__(self, name, value):
+        if name != "fp32_precision":
+            raise AttributeError("Unknown attribute " + name)
+        if value not in PRECISIONS:
+            raise RuntimeError(f"Unknown precision: {value}; choose from {', '.join(PRECISIONS)}")
+        object.__setattr__(self, name, value)
+
+
+def settable(module, names):
+    """The functions set_flags and flags of a module: the first sets the attributes `names` to its arguments, except to None, and returns what
+    they were; the second is a context manager that does so, with defaults by name, until it ends."""
+    module, defaults = sys.modules[module], dict(names)
+
+    def set_flags(*args, **kwargs):
+        given = dict(zip(defaults, args, strict=False)) | {name.removeprefix("_"): value for name, value in kwargs.items()}
+        unknown = given.keys() - defaults.keys()
+        if unknown or len(args) > len(defaults):
+            raise TypeError(f"set_flags() takes {', '.join(defaults)}, but got {', '.join(sorted(unknown)) or len(args)}")
+        before = tuple(getattr(module, name) for name in defaults)
+        for name, value in given.items():
+            if value is not None:
+                setattr(module, name, value)
+        return before
+
+    @contextmanager
+    def flags(*args, **kwargs):
+        given = defaults | dict(zip(defaults, args, strict=False)) | kwargs
+        before = set_flags(**given)
+        try:
+            yield
+        finally:
+            for name, value in zip(defaults, before, strict=True):
+                setattr(module, name, value)
+
+    return set_flags, flags

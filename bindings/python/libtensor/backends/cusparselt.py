@@ -1,0 +1,15 @@
+"""cuSPARSELt is not used."""
+
+
+def is_available():
+    return False
+
+
+def version():
+    """None: there is no cuSPARSELt."""
+    return None
+
+
+def get_max_alg_id():
+    """None: there is no cuSPARSELt."""
+    return None

@@ -1,0 +1,5 @@
+"""KleidiAI is not used."""
+
+
+def is_available():
+    return False

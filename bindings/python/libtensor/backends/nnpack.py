@@ -1,0 +1,10 @@
+"""NNPACK is not used; its setting is kept."""
+
+from ._flags import settable
+
+enabled = True
+set_flags, flags = settable(__name__, {"enabled": False})
+
+
+def is_available():
+    return False

@@ -1,0 +1,15 @@
+"""The order of products in einsum, which the library chooses itself: opt_einsum is not used, and its settings are kept."""
+
+from ._flags import settable
+
+enabled, strategy = True, "auto"
+set_flags, flags = settable(__name__, {"enabled": None, "strategy": None})
+
+
+def is_available():
+    return False
+
+
+def get_opt_einsum():
+    """None: opt_einsum is not used."""
+    return None

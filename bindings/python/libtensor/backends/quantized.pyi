@@ -1,0 +1,2 @@
+engine: str
+supported_engines: list[str]

@@ -1,0 +1,3 @@
+"""XNNPACK is not used."""
+
+enabled = False
