@@ -96,9 +96,7 @@ def test_settings_are_remembered():
     assert torch.get_float32_matmul_precision() == "high"
     torch.set_float32_matmul_precision("highest")
     with torch.autocast("cpu", enabled=False):
-        assert not torch.is_autocast_enabled()
-    with pytest.raises(NotImplementedError, match="autocast"):
-        torch.autocast("cpu")
+        assert not torch.is_autocast_enabled("cpu")
 
 
 def test_random_numbers_leave_no_trace_in_a_fork():
