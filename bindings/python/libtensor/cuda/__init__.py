@@ -90,7 +90,7 @@ def __getattr__(name):
 
         return globals()["amp"]
     if not name.startswith("__"):
-        from libtensor._inert.cuda import NAMED
+        from .._inert.cuda import NAMED
 
         if name in NAMED:
             return NAMED[name]
