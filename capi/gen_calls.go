@@ -783,6 +783,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.DimByName(f.tensor(0), f.str(1))
 		return f.setInt(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // dirichlet_grad
+		r0, err := c.DirichletGrad(f.tensor(0), f.tensor(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // dispatch_table
 		r0, err := c.DispatchTable(f.str(0))
 		return f.setStr(err, r0)
@@ -3315,6 +3319,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // safetensors_save_file
 		return c.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
 	},
+	func(c aten.Ctx, f frame) error { // sample_dirichlet
+		r0, err := c.SampleDirichlet(f.tensor(0), f.generatorOptional(1))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // save
 		return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3))
 	},
@@ -3918,6 +3926,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // stack
 		r0, err := c.Stack(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // standard_gamma
+		r0, err := c.StandardGamma(f.tensor(0), f.generatorOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // standard_gamma_grad
+		r0, err := c.StandardGammaGrad(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // std

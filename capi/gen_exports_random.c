@@ -136,6 +136,26 @@ TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *
   return lt_give(LT_OP(binomial), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_standard_gamma(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)generator}};
+  return lt_give(LT_OP(standard_gamma), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_standard_gamma_grad(const tensor_t *self, const tensor_t *output, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)output}};
+  return lt_give(LT_OP(standard_gamma_grad), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_sample_dirichlet(const tensor_t *self, tensor_generator_t *generator, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)generator}};
+  return lt_give(LT_OP(sample_dirichlet), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_dirichlet_grad(const tensor_t *x, const tensor_t *alpha, const tensor_t *total, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)x}, {.pointer = (void *)alpha}, {.pointer = (void *)total}};
+  return lt_give(LT_OP(dirichlet_grad), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator) {
   lt_value a[4] = {{.pointer = (void *)self}, {.f = from_}, {.f = to}, {.pointer = (void *)generator}};
   return lt_run(LT_OP(uniform_), LT_FUNCTION, false, a);

@@ -1064,6 +1064,12 @@ static const lt_parameter of_dim_by_name[] = {
     {"name", NULL, 'U', -1, 0, {0}},
 };
 
+static const lt_parameter of_dirichlet_grad[] = {
+    {"x", NULL, 'T', -1, 0, {0}},
+    {"alpha", NULL, 'T', -1, 0, {0}},
+    {"total", NULL, 'T', -1, 0, {0}},
+};
+
 static const lt_parameter of_dispatch_table[] = {
     {"name", NULL, 'U', -1, 0, {0}},
 };
@@ -4957,6 +4963,11 @@ static const lt_parameter of_safetensors_save_file[] = {
     {"metadata", NULL, 'u', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
+static const lt_parameter of_sample_dirichlet[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"generator", NULL, 'g', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_save[] = {
     {"path", NULL, 'U', -1, 0, {0}},
     {"structure", NULL, 'U', -1, 0, {0}},
@@ -5796,6 +5807,16 @@ static const lt_parameter of_sspaddmm[] = {
 static const lt_parameter of_stack[] = {
     {"tensors", NULL, 'A', -1, 0, {0}},
     {"dim", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+};
+
+static const lt_parameter of_standard_gamma[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"generator", NULL, 'g', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_standard_gamma_grad[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"output", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_std[] = {
@@ -6762,6 +6783,7 @@ lt_operator lt_operators[] = {
     {lt_run, "diff", "diff", "diff_", of_diff, 5, "T", "out", "(Tensor input, int n=1, int dim=-1, Tensor prepend=None, Tensor append=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "digamma", "digamma", "digamma_", of_digamma, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "dim_by_name", "dim_by_name", "dim_by_name_", of_dim_by_name, 2, "I", "out", "(Tensor input, str name)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "dirichlet_grad", "dirichlet_grad", "dirichlet_grad_", of_dirichlet_grad, 3, "T", "out", "(Tensor x, Tensor alpha, Tensor total)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "dispatch_table", "dispatch_table", "dispatch_table_", of_dispatch_table, 1, "U", "out", "(str name)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "dist", "dist", "dist_", of_dist, 3, "T", "out", "(Tensor input, Tensor other, Number p=2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "div", "div", "div_", of_div, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
@@ -7396,6 +7418,7 @@ lt_operator lt_operators[] = {
     {lt_run, "safetensors_open", "safetensors_open", "safetensors_open_", of_safetensors_open, 1, "UKA", "header\0names\0tensors", "(str path)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "safetensors_save", "safetensors_save", "safetensors_save_", of_safetensors_save, 3, "T", "out", "(sequence of str names, sequence of Tensor tensors, *, str metadata=None)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "safetensors_save_file", "safetensors_save_file", "safetensors_save_file_", of_safetensors_save_file, 4, "", "", "(str path, sequence of str names, sequence of Tensor tensors, *, str metadata=None)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "sample_dirichlet", "sample_dirichlet", "sample_dirichlet_", of_sample_dirichlet, 2, "T", "out", "(Tensor input, Generator generator=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "save", "save", "save_", of_save, 4, "", "", "(str path, str structure, sequence of Tensor tensors, *, bool compact=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "save_bytes", "save_bytes", "save_bytes_", of_save_bytes, 3, "T", "out", "(str structure, sequence of Tensor tensors, *, bool compact=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "save_dict", "save_dict", "save_dict_", of_save_dict, 4, "", "", "(str path, sequence of str names, sequence of Tensor tensors, *, bool compact=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -7549,6 +7572,8 @@ lt_operator lt_operators[] = {
     {lt_run, "squeeze_copy.dims", "squeeze_copy", "squeeze_copy_", of_squeeze_copy_dims, 2, "T", "out", "(Tensor input, sequence of int dim)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "sspaddmm", "sspaddmm", "sspaddmm_", of_sspaddmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "stack", "stack", "stack_", of_stack, 2, "T", "out", "(sequence of Tensor tensors, int dim=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "standard_gamma", "standard_gamma", "standard_gamma_", of_standard_gamma, 2, "T", "out", "(Tensor input, Generator generator=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "standard_gamma_grad", "standard_gamma_grad", "standard_gamma_grad_", of_standard_gamma_grad, 2, "T", "out", "(Tensor input, Tensor output)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "std", "std", "std_", of_std, 2, "T", "out", "(Tensor input, bool unbiased=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "std.correction", "std", "std_", of_std_correction, 4, "T", "out", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "std.dim", "std", "std_", of_std_dim, 4, "T", "out", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},

@@ -648,6 +648,25 @@ TENSOR_API tensor_status tensor_poisson(const tensor_t *self, tensor_generator_t
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_binomial(const tensor_t *count, const tensor_t *prob, tensor_generator_t *generator, tensor_t **out);
 
+// Draws from the gamma distributions of rate 1 whose shape parameters are the elements of `self`. The gradient is that of the number
+// at a fixed probability. Python: `torch._standard_gamma`.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_standard_gamma(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
+
+// Computes d`output`/d`self` of numbers `output` that have the gamma distribution of shape parameter `self` and rate 1, at a fixed
+// probability: -(dF/d`self`) / (dF/d`output`) with the cumulative distribution function F. The shapes broadcast. Python:
+// `torch._standard_gamma_grad`.
+TENSOR_API tensor_status tensor_standard_gamma_grad(const tensor_t *self, const tensor_t *output, tensor_t **out);
+
+// Draws from the Dirichlet distributions whose concentrations are `self` (..., K): the results (..., K) are positive, and their sum over
+// the last dimension is 1. The gradient is that of the numbers at fixed probabilities. Python: `torch._sample_dirichlet`.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_sample_dirichlet(const tensor_t *self, tensor_generator_t *generator, tensor_t **out);
+
+// Computes (d`x`/d`alpha`) / (1 - `x`) of numbers `x` that have the Beta distribution of `alpha` and `total` - `alpha`, at a fixed
+// probability and a fixed second parameter. The shapes broadcast. Python: `torch._dirichlet_grad`.
+TENSOR_API tensor_status tensor_dirichlet_grad(const tensor_t *x, const tensor_t *alpha, const tensor_t *total, tensor_t **out);
+
 // Fills `self` from the uniform distribution on [from_, to).
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_uniform_(tensor_t *self, double from_, double to, tensor_generator_t *generator);

@@ -7546,6 +7546,43 @@ export function binomialAsync(count: TensorLike, options: { prob: TensorLike; ge
 export function binomialAsync(count: TensorLike, prob: TensorLike, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function binomialAsync(count: TensorLike, prob: TensorLike, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Draws from the gamma distributions of rate 1 whose shape parameters are the elements of `self`. The gradient is that of the number
+ * at a fixed probability. Python: `torch._standard_gamma`.
+ */
+export function standardGamma(input: TensorLike, options?: { generator?: Generator | null }): Tensor;
+export function standardGamma(input: TensorLike, generator: Generator | null): Tensor;
+/** standardGamma, off the event loop. */
+export function standardGammaAsync(input: TensorLike, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function standardGammaAsync(input: TensorLike, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Computes d`output`/d`self` of numbers `output` that have the gamma distribution of shape parameter `self` and rate 1, at a fixed
+ * probability: -(dF/d`self`) / (dF/d`output`) with the cumulative distribution function F. The shapes broadcast. Python:
+ * `torch._standard_gamma_grad`.
+ */
+export function standardGammaGrad(input: TensorLike, options: { output: TensorLike }): Tensor;
+export function standardGammaGrad(input: TensorLike, output: TensorLike): Tensor;
+/** standardGammaGrad, off the event loop. */
+export function standardGammaGradAsync(input: TensorLike, options: { output: TensorLike; signal?: Signal | null }): Promise<Tensor>;
+export function standardGammaGradAsync(input: TensorLike, output: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Draws from the Dirichlet distributions whose concentrations are `self` (..., K): the results (..., K) are positive, and their sum over
+ * the last dimension is 1. The gradient is that of the numbers at fixed probabilities. Python: `torch._sample_dirichlet`.
+ */
+export function sampleDirichlet(input: TensorLike, options?: { generator?: Generator | null }): Tensor;
+export function sampleDirichlet(input: TensorLike, generator: Generator | null): Tensor;
+/** sampleDirichlet, off the event loop. */
+export function sampleDirichletAsync(input: TensorLike, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function sampleDirichletAsync(input: TensorLike, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Computes (d`x`/d`alpha`) / (1 - `x`) of numbers `x` that have the Beta distribution of `alpha` and `total` - `alpha`, at a fixed
+ * probability and a fixed second parameter. The shapes broadcast. Python: `torch._dirichlet_grad`.
+ */
+export function dirichletGrad(x: TensorLike, options: { alpha: TensorLike; total: TensorLike }): Tensor;
+export function dirichletGrad(x: TensorLike, alpha: TensorLike, total: TensorLike): Tensor;
+/** dirichletGrad, off the event loop. */
+export function dirichletGradAsync(x: TensorLike, options: { alpha: TensorLike; total: TensorLike; signal?: Signal | null }): Promise<Tensor>;
+export function dirichletGradAsync(x: TensorLike, alpha: TensorLike, total: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Restarts the default generator from `seed`.
  */
 export function manualSeed(seed: Int): void;

@@ -304,6 +304,8 @@ const lt_diff = lt.diff;
 const lt_diffAsync = lt.diffAsync;
 const lt_digamma = lt.digamma;
 const lt_digammaAsync = lt.digammaAsync;
+const lt_dirichletGrad = lt.dirichletGrad;
+const lt_dirichletGradAsync = lt.dirichletGradAsync;
 const lt_dispatchTable = lt.dispatchTable;
 const lt_dist = lt.dist;
 const lt_distAsync = lt.distAsync;
@@ -952,6 +954,8 @@ const lt_safetensorsSaveFileList = lt.safetensorsSaveFileList;
 const lt_safetensorsSaveFileListAsync = lt.safetensorsSaveFileListAsync;
 const lt_safetensorsSaveList = lt.safetensorsSaveList;
 const lt_safetensorsSaveListAsync = lt.safetensorsSaveListAsync;
+const lt_sampleDirichlet = lt.sampleDirichlet;
+const lt_sampleDirichletAsync = lt.sampleDirichletAsync;
 const lt_save = lt.save;
 const lt_saveAsync = lt.saveAsync;
 const lt_saveBytes = lt.saveBytes;
@@ -1061,6 +1065,10 @@ const lt_sspaddmm = lt.sspaddmm;
 const lt_sspaddmmAsync = lt.sspaddmmAsync;
 const lt_stack = lt.stack;
 const lt_stackAsync = lt.stackAsync;
+const lt_standardGamma = lt.standardGamma;
+const lt_standardGammaAsync = lt.standardGammaAsync;
+const lt_standardGammaGrad = lt.standardGammaGrad;
+const lt_standardGammaGradAsync = lt.standardGammaGradAsync;
 const lt_std = lt.std;
 const lt_stdAsync = lt.stdAsync;
 const lt_stdMean = lt.stdMean;
@@ -1514,6 +1522,8 @@ export {
   lt_diffAsync as diffAsync,
   lt_digamma as digamma,
   lt_digammaAsync as digammaAsync,
+  lt_dirichletGrad as dirichletGrad,
+  lt_dirichletGradAsync as dirichletGradAsync,
   lt_dispatchTable as dispatchTable,
   lt_dist as dist,
   lt_distAsync as distAsync,
@@ -2162,6 +2172,8 @@ export {
   lt_safetensorsSaveFileListAsync as safetensorsSaveFileListAsync,
   lt_safetensorsSaveList as safetensorsSaveList,
   lt_safetensorsSaveListAsync as safetensorsSaveListAsync,
+  lt_sampleDirichlet as sampleDirichlet,
+  lt_sampleDirichletAsync as sampleDirichletAsync,
   lt_save as save,
   lt_saveAsync as saveAsync,
   lt_saveBytes as saveBytes,
@@ -2271,6 +2283,10 @@ export {
   lt_sspaddmmAsync as sspaddmmAsync,
   lt_stack as stack,
   lt_stackAsync as stackAsync,
+  lt_standardGamma as standardGamma,
+  lt_standardGammaAsync as standardGammaAsync,
+  lt_standardGammaGrad as standardGammaGrad,
+  lt_standardGammaGradAsync as standardGammaGradAsync,
   lt_std as std,
   lt_stdAsync as stdAsync,
   lt_stdMean as stdMean,

@@ -10079,6 +10079,61 @@ func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tens
 	return ops.Binomial(count, prob, g)
 }
 
+// StandardGamma is the operator _standard_gamma.
+func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+		if does := backend(key).StandardGamma; does != nil {
+			return does(c, self, g)
+		}
+		err = Refused("_standard_gamma", key)
+		return
+	}
+	return ops.StandardGamma(self, g)
+}
+
+// StandardGammaGrad is the operator _standard_gamma_grad.
+func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead((keys(self) | keys(output)) &^ tensor.Gradient); key != 0 {
+		if err := outOnly("_standard_gamma_grad", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("_standard_gamma_grad", key, keys(self)|keys(output)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).StandardGammaGrad; does != nil {
+			return does(c, self, output)
+		}
+		err = Refused("_standard_gamma_grad", key)
+		return
+	}
+	return ops.StandardGammaGrad(self, output)
+}
+
+// SampleDirichlet is the operator _sample_dirichlet.
+func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
+		if does := backend(key).SampleDirichlet; does != nil {
+			return does(c, self, g)
+		}
+	}
+	return composed.SampleDirichlet(c, self, g)
+}
+
+// DirichletGrad is the operator _dirichlet_grad.
+func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead((keys(x) | keys(alpha) | keys(total)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("_dirichlet_grad", key, keys(x)|keys(alpha)|keys(total)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).DirichletGrad; does != nil {
+			return does(c, x, alpha, total)
+		}
+		err = Refused("_dirichlet_grad", key)
+		return
+	}
+	return ops.DirichletGrad(x, alpha, total)
+}
+
 // FillUniform is the operator uniform_.
 func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | c.drawing()); key != 0 {

@@ -666,6 +666,10 @@ type Backend struct {
 	Multinomial                              func(c Ctx, out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (*tensor.Tensor, error)
 	Poisson                                  func(c Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error)
 	Binomial                                 func(c Ctx, count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error)
+	StandardGamma                            func(c Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error)
+	StandardGammaGrad                        func(c Ctx, self, output *tensor.Tensor) (*tensor.Tensor, error)
+	SampleDirichlet                          func(c Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error)
+	DirichletGrad                            func(c Ctx, x, alpha, total *tensor.Tensor) (*tensor.Tensor, error)
 	FillUniform                              func(c Ctx, self *tensor.Tensor, from, to float64, g *random.Generator) error
 	FillNormal                               func(c Ctx, self *tensor.Tensor, mean, std float64, g *random.Generator) error
 	FillRandom                               func(c Ctx, self *tensor.Tensor, g *random.Generator) error

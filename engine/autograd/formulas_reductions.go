@@ -40,6 +40,13 @@ func (s *steps) sumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return s.Keep(s.c.Sum(nil, t, []int64{dim}, true, dtype.None))
 }
 
+// dirichletGradient is the gradient of concentrations alpha, given that of parts x of a whole: a part is a Beta random number, and the others
+// make up for what it gains, each by its share.
+func (s *steps) dirichletGradient(grad, x, alpha *tensor.Tensor) *tensor.Tensor {
+	slope := s.Keep(s.c.DirichletGrad(x, alpha, s.sumOver(alpha, -1)))
+	return s.mul(slope, s.sub(grad, s.sumOver(s.mul(grad, x), -1)))
+}
+
 // shared distributes a gradient evenly over the elements that are equal to the result.
 func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()

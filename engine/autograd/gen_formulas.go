@@ -413,6 +413,8 @@ var formulas = aten.Backend{
 	Multinomial:                           recordMultinomial,
 	Poisson:                               recordPoisson,
 	Binomial:                              recordBinomial,
+	StandardGamma:                         recordStandardGamma,
+	SampleDirichlet:                       recordSampleDirichlet,
 	FillUniform:                           recordFillUniform,
 	FillNormal:                            recordFillNormal,
 	FillRandom:                            recordFillRandom,
@@ -6557,6 +6559,52 @@ func recordBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator)
 				return s.release(1, s.zerosLike(s.consume(s.take(0))))
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
+		}
+	}
+	return
+}
+
+func recordStandardGamma(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "standard_gamma", "StandardGammaBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.StandardGamma(self, g)
+	if r.finish(err, result) {
+		result_ := r.saveResult("result", result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.take(0), s.Keep(s.c.StandardGammaGrad(s.saved(self_), s.saved(result_))), left|right)
+		}
+	}
+	return
+}
+
+func recordSampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "sample_dirichlet", "SampleDirichletBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.SampleDirichlet(self, g)
+	if r.finish(err, result) {
+		result_ := r.saveResult("result", result, 0, r.wants(0))
+		if err = r.undo(result); err != nil {
+			return nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.dirichletGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 	}
 	return

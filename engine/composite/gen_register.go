@@ -268,6 +268,7 @@ func init() {
 		AffineGridGenerator:              AffineGridGenerator,
 		IsNonzero:                        IsNonzero,
 		NormalTensors:                    NormalTensors,
+		SampleDirichlet:                  SampleDirichlet,
 		Std:                              Std,
 		StdDim:                           StdDim,
 		Var:                              Var,

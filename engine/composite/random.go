@@ -60,6 +60,26 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 	return s.result(out, t)
 }
 
+// SampleDirichlet draws gamma random numbers in float64, which concentrations near 0 need, and divides them by their sums.
+func SampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	const op = "_sample_dirichlet"
+	d := self.DType()
+	if !d.IsFloatingPoint() {
+		return nil, status.NotImplementedf("%s: expected concentrations of a floating-point dtype, but got %v", op, d)
+	}
+	if self.Dim() == 0 {
+		return nil, status.Runtimef("%s: expected concentrations (..., K) of at least 1 dimension, but got a tensor of none", op)
+	}
+	s := within(c, op)
+	defer s.Close()
+	gammas := s.Step(func() (*tensor.Tensor, error) { return c.StandardGamma(s.Cast(self, dtype.Float64), g) })
+	parts := s.Div(gammas, s.Keep(c.Sum(nil, gammas, []int64{-1}, true, dtype.None)))
+	parts = s.Step(func() (*tensor.Tensor, error) {
+		return c.Clamp(nil, parts, dtype.FloatScalar(d.SmallestNormal()), dtype.FloatScalar(1-d.Epsilon()/2))
+	})
+	return s.result(nil, s.Cast(parts, d))
+}
+
 // drawnAs are the strides of a tensor in whose memory elements are drawn in the order in which they are in out. Draws tell adjacent elements from
 // others, so that an out with gaps between its elements is stood for by one with gaps of one element.
 func drawnAs(out *tensor.Tensor, sizes []int64) []int64 {

@@ -253,6 +253,17 @@ var byName = func() map[string]DType {
 	return m
 }()
 
+// SmallestNormal is the smallest positive normal number of a floating dtype, or of the parts of a complex one.
+func (d DType) SmallestNormal() float64 {
+	switch d.ToReal() {
+	case Float64:
+		return 0x1p-1022
+	case Float16:
+		return 0x1p-14
+	}
+	return 0x1p-126
+}
+
 // Epsilon is the distance from 1 to the next larger number of a floating dtype, or of the parts of a complex one.
 func (d DType) Epsilon() float64 {
 	switch d.ToReal() {

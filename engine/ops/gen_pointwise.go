@@ -104,6 +104,8 @@ var (
 	nnSoftsign                         = &pointwise{name: "nn_softsign", kernel: kernel.Get("softsign"), rule: promoteFloat}
 	nnSquaredError                     = &pointwise{name: "nn_squared_error", kernel: kernel.Get("squared_error"), rule: promote}
 	nnHuberEach                        = &pointwise{name: "nn_huber_each", kernel: kernel.Get("huber"), rule: promote}
+	standardGammaGrad                  = &pointwise{name: "standard_gamma_grad", kernel: kernel.Get("standard_gamma_grad"), rule: promote}
+	dirichletGrad                      = &pointwise{name: "dirichlet_grad", kernel: kernel.Get("dirichlet_grad"), rule: promote}
 	floor                              = &pointwise{name: "floor", kernel: kernel.Get("floor"), rule: promote, exact: true}
 	ceil                               = &pointwise{name: "ceil", kernel: kernel.Get("ceil"), rule: promote, exact: true}
 	trunc                              = &pointwise{name: "trunc", kernel: kernel.Get("trunc"), rule: promote, exact: true}
@@ -555,6 +557,23 @@ func NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 // The square of the difference of `self` and `target`: the loss that `mse_loss` reduces.
 func NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSquaredError.run(nil, nil, self, target)
+}
+
+// StandardGammaGrad is the operator standard_gamma_grad.
+//
+// Computes d`output`/d`self` of numbers `output` that have the gamma distribution of shape parameter `self` and rate 1, at a fixed
+// probability: -(dF/d`self`) / (dF/d`output`) with the cumulative distribution function F. The shapes broadcast. Python:
+// `torch._standard_gamma_grad`.
+func StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor, error) {
+	return standardGammaGrad.run(nil, nil, self, output)
+}
+
+// DirichletGrad is the operator dirichlet_grad.
+//
+// Computes (d`x`/d`alpha`) / (1 - `x`) of numbers `x` that have the Beta distribution of `alpha` and `total` - `alpha`, at a fixed
+// probability and a fixed second parameter. The shapes broadcast. Python: `torch._dirichlet_grad`.
+func DirichletGrad(x, alpha, total *tensor.Tensor) (*tensor.Tensor, error) {
+	return dirichletGrad.run(nil, nil, x, alpha, total)
 }
 
 // Frac is the operator frac.

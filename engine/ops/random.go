@@ -220,6 +220,18 @@ func Poisson(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	return drawn("poisson", nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), rates, g, random.Poisson{})
 }
 
+// StandardGamma draws gamma random numbers of rate 1 with the shape parameters in self.
+func StandardGamma(self *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	const op = "_standard_gamma"
+	s := within(op)
+	defer s.Close()
+	shapes := s.cast(self, self.DType())
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return drawn(op, nil, self.Sizes(), dtype.None, self.DType(), tensor.NoLayout, self.Device(), shapes, g, random.Gamma{})
+}
+
 // Binomial draws how many of count trials succeed, each with a probability of prob.
 func Binomial(count, prob *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "binomial"

@@ -124,6 +124,8 @@ void random_log1p(double* v, int64_t n) {
   for (int64_t i = 0; i < n; i++) v[i] = log1p(-v[i]);
 }
 
+double random_pow(double x, double y) { return pow(x, y); }
+
 void random_exp(double* v, int64_t n) {
   for (int64_t i = 0; i < n; i++) v[i] = exp(v[i]);
 }

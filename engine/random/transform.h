@@ -31,6 +31,7 @@ void random_log(double* v, int64_t n);    // log(v)
 void random_log1p(double* v, int64_t n);  // log(1 - v)
 void random_exp(double* v, int64_t n);    // exp(v)
 void random_tan(double* v, int64_t n);    // tan(pi (v - 1/2))
+double random_pow(double x, double y);
 
 // Makes n weights into the running fractions of their sum, the last of which is 1. The sum is NaN
 // where one of them is negative or NaN.

@@ -8013,6 +8013,39 @@ inline Tensor binomial(const Tensor &count, const Tensor &prob, const std::optio
   return out.take();
 }
 
+// Draws from the gamma distributions of rate 1 whose shape parameters are the elements of `self`. The gradient is that of the number
+// at a fixed probability. Python: `torch._standard_gamma`.
+inline Tensor standard_gamma(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_standard_gamma(self.get(), detail::get(generator), out.put()));
+  return out.take();
+}
+
+// Computes d`output`/d`self` of numbers `output` that have the gamma distribution of shape parameter `self` and rate 1, at a fixed
+// probability: -(dF/d`self`) / (dF/d`output`) with the cumulative distribution function F. The shapes broadcast. Python:
+// `torch._standard_gamma_grad`.
+inline Tensor standard_gamma_grad(const Tensor &self, const Tensor &output) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_standard_gamma_grad(self.get(), output.get(), out.put()));
+  return out.take();
+}
+
+// Draws from the Dirichlet distributions whose concentrations are `self` (..., K): the results (..., K) are positive, and their sum over
+// the last dimension is 1. The gradient is that of the numbers at fixed probabilities. Python: `torch._sample_dirichlet`.
+inline Tensor sample_dirichlet(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_sample_dirichlet(self.get(), detail::get(generator), out.put()));
+  return out.take();
+}
+
+// Computes (d`x`/d`alpha`) / (1 - `x`) of numbers `x` that have the Beta distribution of `alpha` and `total` - `alpha`, at a fixed
+// probability and a fixed second parameter. The shapes broadcast. Python: `torch._dirichlet_grad`.
+inline Tensor dirichlet_grad(const Tensor &x, const Tensor &alpha, const Tensor &total) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_dirichlet_grad(x.get(), alpha.get(), total.get(), out.put()));
+  return out.take();
+}
+
 // Fills `self` from the uniform distribution on [from_, to).
 inline Tensor uniform_(const Tensor &self, Real from_ = 0, Real to = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_uniform_(self.get(), from_, to, detail::get(generator)));

@@ -63,6 +63,7 @@ from ._data.dlpack import from_dlpack, from_numpy, to_dlpack
 from ._data.draw import draw
 from ._data.print import get_printoptions, set_printoptions
 from ._data.quantized import PRIVATE as _QUANTIZED
+from ._data.random import PRIVATE as _RANDOM
 from ._data.random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
 from ._data.random import default as _default_generator
 from ._data.random import restore as _restore_generator
@@ -118,6 +119,7 @@ _SUBMODULES = frozenset(
             "export",
             "functional",
         ),
+        *("distributions", "quasirandom"),
         *("futures", "fx", "jit", "masked", "monitor", "mtia", "nested", "onnx", "package", "quantization", "types"),
     )
 )
@@ -127,6 +129,7 @@ globals().update({name: getattr(_functions, name) for name in _functions.__all__
 globals().update(_NAMES)
 globals().update({"_" + name: getattr(_functions, name) for name in _QUANTIZED})
 globals().update({f.__name__: f for f in (*_autocast.FUNCTIONS, _scaling.check_and_unscale, _scaling.update_scale)})
+globals().update({"_" + name: getattr(_functions, name) for name in _RANDOM})
 _segment_reduce, _neg_view = _functions.segment_reduce, _functions.neg_view
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})

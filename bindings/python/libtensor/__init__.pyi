@@ -13,6 +13,7 @@ from . import cuda as cuda
 from . import dask as dask
 from . import dispatch as dispatch
 from . import distributed as distributed
+from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import hdf5 as hdf5

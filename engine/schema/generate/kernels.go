@@ -39,6 +39,7 @@ var families = []family{
 	{"convolutions", every, []string{"convolution"}},
 	{"copies", every, []string{"driver"}},
 	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "logical", "masks", "ranges", "rounding", "sign", "ternary"}},
+	{"distributions", narrow, []string{"implicit"}},
 	{"extremes", narrow, []string{"reduce_minmax"}},
 	{"fourier", every, []string{"fft"}},
 	{"functions", every, []string{"entropy", "exponential", "hyperbolic", "inverse_trigonometric", "logarithm", "normal", "power", "trigonometric"}},

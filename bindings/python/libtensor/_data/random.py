@@ -7,6 +7,9 @@ from .._base.extend import extends
 from .._core.owner import Generator
 from .._gen import gen_functions as _f
 
+# Functions that have an underscore before their names, as in PyTorch.
+PRIVATE = ("standard_gamma", "standard_gamma_grad", "sample_dirichlet", "dirichlet_grad")
+
 
 @extends(Generator)
 class Generator:

@@ -5500,6 +5500,49 @@ def binomial(count, prob, generator=None):
     """
 
 
+@_operator("standard_gamma")
+def standard_gamma(input, generator=None):
+    """Draws from the gamma distributions of rate 1 whose shape parameters are the elements of `input`. The gradient is that of the number
+    at a fixed probability. Python: `torch._standard_gamma`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch._standard_gamma(torch.tensor([1., 20.]))
+    tensor([ 2.8824, 18.3939])
+    """
+
+
+@_operator("standard_gamma_grad")
+def standard_gamma_grad(input, output):
+    """Computes d`output`/d`input` of numbers `output` that have the gamma distribution of shape parameter `input` and rate 1, at a fixed
+    probability: -(dF/d`input`) / (dF/d`output`) with the cumulative distribution function F. The shapes broadcast. Python:
+    `torch._standard_gamma_grad`.
+
+    >>> torch._standard_gamma_grad(torch.tensor([1., 2.]), torch.tensor([0.5, 0.5]))
+    tensor([0.8070, 0.4980])
+    """
+
+
+@_operator("sample_dirichlet")
+def sample_dirichlet(input, generator=None):
+    """Draws from the Dirichlet distributions whose concentrations are `input` (..., K): the results (..., K) are positive, and their sum over
+    the last dimension is 1. The gradient is that of the numbers at fixed probabilities. Python: `torch._sample_dirichlet`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch._sample_dirichlet(torch.tensor([1., 2.]))
+    tensor([0.6866, 0.3134])
+    """
+
+
+@_operator("dirichlet_grad")
+def dirichlet_grad(x, alpha, total):
+    """Computes (d`x`/d`alpha`) / (1 - `x`) of numbers `x` that have the Beta distribution of `alpha` and `total` - `alpha`, at a fixed
+    probability and a fixed second parameter. The shapes broadcast. Python: `torch._dirichlet_grad`.
+
+    >>> torch._dirichlet_grad(torch.tensor([0.5]), torch.tensor([1.]), torch.tensor([3.]))
+    tensor([0.5397])
+    """
+
+
 @_operator("uniform_")
 def uniform_(input, from_=0, to=1, *, generator=None):
     """Fills `input` from the uniform distribution on [from_, to).

@@ -1,0 +1,845 @@
+"""Transforms of random variables: functions with an inverse and the logarithm of the Jacobian's absolute determinant."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .. import Size, broadcast_shapes, cat, eye, finfo, full_like, is_tensor, sigmoid, stack, tanh, zeros_like
+from ..linalg import cholesky
+from ..nn.functional import logsigmoid, pad, softmax, softplus
+from . import constraints
+from .distribution import Distribution
+from .utils import _sum_rightmost, broadcast_all, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
+
+__all__ = [
+    *("AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform", "CumulativeDistributionTransform"),
+    *("ExpTransform", "IndependentTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform"),
+    *("SigmoidTransform", "SoftplusTransform", "TanhTransform", "SoftmaxTransform", "StackTransform", "StickBreakingTransform", "Transform"),
+    "identity_transform",
+]
+
+
+class Transform:
+    """A function of random variables. `domain` and `codomain` are constraints on its arguments and results; `bijective` says whether
+    `t.inv(t(x)) == x` and `t(t.inv(y)) == y`. With `cache_size=1` the last argument and result are kept, so that the inverse of a result
+    is the argument itself."""
+
+    bijective: Any = False
+    domain: Any
+    codomain: Any
+
+    def __init__(self, cache_size: int = 0) -> None:
+        self._cache_size = cache_size
+        self._inv: Any = None
+        if cache_size not in (0, 1):
+            raise ValueError("cache_size must be 0 or 1")
+        self._cached_x_y: tuple[Any, Any] = (None, None)
+        super().__init__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_inv": None}
+
+    @property
+    def event_dim(self) -> int:
+        """The number of dimensions of an event, of a transform that keeps it."""
+        if self.domain.event_dim == self.codomain.event_dim:
+            return self.domain.event_dim
+        raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+
+    @property
+    def inv(self) -> Transform:
+        """The inverse transform, whose inverse is this one."""
+        inverse = None if self._inv is None else self._inv()
+        if inverse is None:
+            inverse = _InverseTransform(self)
+            self._inv = weakref.ref(inverse)
+        return inverse
+
+    @property
+    def sign(self) -> Any:
+        """The sign of the derivative, +1 or -1, of a bijective transform of numbers."""
+        raise NotImplementedError
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        """Returns the transform with another cache size."""
+        if self._cache_size == cache_size:
+            return self
+        if type(self).__init__ is Transform.__init__:
+            return type(self)(cache_size=cache_size)
+        raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __call__(self, x: Any) -> Any:
+        """Returns the result for `x`."""
+        if self._cache_size == 0:
+            return self._call(x)
+        x_old, y_old = self._cached_x_y
+        if x is x_old:
+            return y_old
+        y = self._call(x)
+        self._cached_x_y = x, y
+        return y
+
+    def _inv_call(self, y: Any) -> Any:
+        if self._cache_size == 0:
+            return self._inverse(y)
+        x_old, y_old = self._cached_x_y
+        if y is y_old:
+            return x_old
+        x = self._inverse(y)
+        self._cached_x_y = x, y
+        return x
+
+    def _call(self, x: Any) -> Any:
+        """Computes the result for `x`; a subclass defines it."""
+        raise NotImplementedError
+
+    def _inverse(self, y: Any) -> Any:
+        """Computes the argument whose result is `y`; a subclass defines it."""
+        raise NotImplementedError
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        """Returns log |dy/dx| of an argument and its result, of the shape of the batch."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return type(self).__name__ + "()"
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        """Returns the shape of the result for an argument of `shape`."""
+        return shape
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        """Returns the shape of the argument whose result has `shape`."""
+        return shape
+
+
+class _InverseTransform(Transform):
+    """The inverse of a transform, whose cache it shares."""
+
+    def __init__(self, transform: Transform) -> None:
+        super().__init__(cache_size=transform._cache_size)
+        self._inv: Any = transform
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return self._inv.codomain
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        return self._inv.domain
+
+    @property
+    def bijective(self) -> Any:
+        return self._inv.bijective
+
+    @property
+    def sign(self) -> Any:
+        return self._inv.sign
+
+    @property
+    def inv(self) -> Transform:
+        return self._inv
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self.inv.with_cache(cache_size).inv
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _InverseTransform) and self._inv == other._inv
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._inv!r})"
+
+    def __call__(self, x: Any) -> Any:
+        return self._inv._inv_call(x)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -self._inv.log_abs_det_jacobian(y, x)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return self._inv.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self._inv.forward_shape(shape)
+
+
+def _reinterpreted(constraint: Any, ndims: int) -> Any:
+    return constraints.independent(constraint, ndims) if ndims > 0 else constraint
+
+
+class ComposeTransform(Transform):
+    """Transforms that are applied one after the other."""
+
+    def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComposeTransform) and self.parts == other.parts
+
+    def _events(self) -> tuple[int, int]:
+        """Returns the numbers of event dimensions of arguments and of results: those of the first and the last part, plus what the parts
+        between them need."""
+        before, after = self.parts[-1].codomain.event_dim, self.parts[0].domain.event_dim
+        for part in reversed(self.parts):
+            before = max(before + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
+        for part in self.parts:
+            after = max(after + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
+        return before, after
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        if not self.parts:
+            return constraints.real
+        domain = self.parts[0].domain
+        return _reinterpreted(domain, self._events()[0] - domain.event_dim)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        if not self.parts:
+            return constraints.real
+        codomain = self.parts[-1].codomain
+        return _reinterpreted(codomain, self._events()[1] - codomain.event_dim)
+
+    @lazy_property
+    def bijective(self) -> Any:
+        return all(part.bijective for part in self.parts)
+
+    @lazy_property
+    def sign(self) -> Any:
+        return functools.reduce(operator.mul, (part.sign for part in self.parts), 1)
+
+    @property
+    def inv(self) -> Transform:
+        inverse = None if self._inv is None else self._inv()
+        if inverse is None:
+            inverse = ComposeTransform([part.inv for part in reversed(self.parts)])
+            self._inv, inverse._inv = weakref.ref(inverse), weakref.ref(self)
+        return inverse
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if self._cache_size == cache_size else ComposeTransform(self.parts, cache_size=cache_size)
+
+    def __call__(self, x: Any) -> Any:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        if not self.parts:
+            return zeros_like(x)
+        values = [x]
+        for part in self.parts[:-1]:
+            values.append(part(values[-1]))
+        values.append(y)
+        terms, event_dim = [], self.domain.event_dim
+        for part, before, after in zip(self.parts, values[:-1], values[1:], strict=True):
+            terms.append(_sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim))
+            event_dim += part.codomain.event_dim - part.domain.event_dim
+        return functools.reduce(operator.add, terms)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return shape
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return shape
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(\n    " + ",\n    ".join(repr(part) for part in self.parts) + "\n)"
+
+
+identity_transform = ComposeTransform([])
+
+
+class IndependentTransform(Transform):
+    """A transform whose last `reinterpreted_batch_ndims` batch dimensions count as dimensions of the event."""
+
+    def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        if self._cache_size == cache_size:
+            return self
+        return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size=cache_size)
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
+
+    @property
+    def bijective(self) -> Any:
+        return self.base_transform.bijective
+
+    @property
+    def sign(self) -> Any:
+        return self.base_transform.sign
+
+    def _call(self, x: Any) -> Any:
+        if x.dim() < self.domain.event_dim:
+            raise ValueError("Too few dimensions on input")
+        return self.base_transform(x)
+
+    def _inverse(self, y: Any) -> Any:
+        if y.dim() < self.codomain.event_dim:
+            raise ValueError("Too few dimensions on input")
+        return self.base_transform.inv(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return self.base_transform.forward_shape(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self.base_transform.inverse_shape(shape)
+
+
+def _reshaped(shape: Sequence[int], old: Size, new: Size) -> Any:
+    """Returns `shape` with its last dimensions `old` replaced by `new`. Raises ValueError if it does not end so."""
+    if len(shape) < len(old):
+        raise ValueError("Too few dimensions on input")
+    cut = len(shape) - len(old)
+    if tuple(shape[cut:]) != tuple(old):
+        raise ValueError(f"Shape mismatch: expected {tuple(shape[cut:])} but got {old}")
+    return Size(tuple(shape[:cut]) + tuple(new))
+
+
+class ReshapeTransform(Transform):
+    """Gives the last dimensions `in_shape` the shape `out_shape`."""
+
+    bijective = True
+
+    def __init__(self, in_shape: Sequence[int], out_shape: Sequence[int], cache_size: int = 0) -> None:
+        self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
+        if self.in_shape.numel() != self.out_shape.numel():
+            raise ValueError("in_shape, out_shape have different numbers of elements")
+        super().__init__(cache_size=cache_size)
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return constraints.independent(constraints.real, len(self.in_shape))
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        return constraints.independent(constraints.real, len(self.out_shape))
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if self._cache_size == cache_size else ReshapeTransform(self.in_shape, self.out_shape, cache_size=cache_size)
+
+    def _call(self, x: Any) -> Any:
+        return x.reshape(x.shape[: x.dim() - len(self.in_shape)] + self.out_shape)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.reshape(y.shape[: y.dim() - len(self.out_shape)] + self.in_shape)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x.new_zeros(x.shape[: x.dim() - len(self.in_shape)])
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return _reshaped(shape, self.in_shape, self.out_shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return _reshaped(shape, self.out_shape, self.in_shape)
+
+
+class _Plain(Transform):
+    """A transform without parameters: all of a class are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) or isinstance(other, type(self))
+
+
+class ExpTransform(_Plain):
+    """y = exp(x)."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Any) -> Any:
+        return x.exp()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x
+
+
+class PowerTransform(Transform):
+    """y = x ** exponent."""
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
+
+    @lazy_property
+    def sign(self) -> Any:
+        return self.exponent.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all().item())
+
+    def _call(self, x: Any) -> Any:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
+
+
+def _clipped_sigmoid(x: Any) -> Any:
+    """Returns sigmoid(x) within (0, 1)."""
+    limits = finfo(x.dtype)
+    return sigmoid(x).clamp(min=limits.tiny, max=1.0 - limits.eps)
+
+
+class SigmoidTransform(_Plain):
+    """y = 1 / (1 + exp(-x))."""
+
+    domain = constraints.real
+    codomain = constraints.unit_interval
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Any) -> Any:
+        return _clipped_sigmoid(x)
+
+    def _inverse(self, y: Any) -> Any:
+        limits = finfo(y.dtype)
+        y = y.clamp(min=limits.tiny, max=1.0 - limits.eps)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x) - softplus(x)
+
+
+class SoftplusTransform(_Plain):
+    """y = log(1 + exp(x))."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Any) -> Any:
+        return softplus(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x)
+
+
+class TanhTransform(_Plain):
+    """y = tanh(x)."""
+
+    domain = constraints.real
+    codomain = constraints.interval(-1.0, 1.0)
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Any) -> Any:
+        return x.tanh()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))  # log(1 - tanh(x)^2) without cancellation
+
+
+class AbsTransform(_Plain):
+    """y = |x|, whose inverse is y itself."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+class AffineTransform(Transform):
+    """y = loc + scale x, of events of `event_dim` dimensions."""
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.loc, self.scale = loc, scale
+        self._event_dim = event_dim
+
+    @property
+    def event_dim(self) -> int:
+        return self._event_dim
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return _reinterpreted(constraints.real, self.event_dim)
+
+    @constraints.dependent_property(is_discrete=False)
+    def codomain(self) -> Any:
+        return _reinterpreted(constraints.real, self.event_dim)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        if self._cache_size == cache_size:
+            return self
+        return AffineTransform(self.loc, self.scale, self.event_dim, cache_size=cache_size)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AffineTransform):
+            return False
+
+        def same(a: Any, b: Any) -> bool:
+            return bool(a == b if not is_tensor(a) and not is_tensor(b) else (a == b).all().item())
+
+        return same(self.loc, other.loc) and same(self.scale, other.scale)
+
+    @property
+    def sign(self) -> Any:
+        if is_tensor(self.scale):
+            return self.scale.sign()
+        return (self.scale > 0) - (self.scale < 0)
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        scale = self.scale
+        result = scale.abs().log() if is_tensor(scale) else full_like(x, math.log(abs(scale)))
+        if self.event_dim:
+            result = result.view(result.size()[: -self.event_dim] + (-1,)).sum(-1)
+        return result.expand(x.shape[: x.dim() - self.event_dim])
+
+    def _broadcast(self, shape: Sequence[int]) -> Any:
+        return broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return self._broadcast(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self._broadcast(shape)
+
+
+class CorrCholeskyTransform(Transform):
+    """Maps vectors of D (D - 1) / 2 numbers to Cholesky factors (D, D) of correlation matrices. Row i of the factor is made by stick
+    breaking: z = tanh(x) are signed partial correlations, and z_j times the square root of what the squares before left is its element j
+    (Lewandowski, Kurowicka, Joe, 2009)."""
+
+    domain = constraints.real_vector
+    codomain = constraints.corr_cholesky
+    bijective = True
+
+    def _call(self, x: Any) -> Any:
+        x = tanh(x)
+        eps = finfo(x.dtype).eps
+        r = vec_to_tril_matrix(x.clamp(min=-1 + eps, max=1 - eps), diag=-1)
+        left = (1 - r**2).sqrt().cumprod(-1)
+        r = r + eye(r.shape[-1], dtype=r.dtype, device=r.device)
+        return r * pad(left[..., :-1], [1, 0], value=1)
+
+    def _inverse(self, y: Any) -> Any:
+        left = pad((1 - (y * y).cumsum(-1))[..., :-1], [1, 0], value=1)
+        t = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(left, diag=-1).sqrt()
+        return (t.log1p() - t.neg().log1p()) / 2  # atanh
+
+    def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
+        # Each element has the derivative of tanh and the square root of what the squares before it left; in terms of y, where it is known.
+        left = 1 - (y * y).cumsum(-1)
+        stick = 0.5 * tril_matrix_to_vec(left, diag=-2).log().sum(-1)
+        slope = -2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
+        return stick + slope
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        n = shape[-1]
+        d = round((0.25 + 2 * n) ** 0.5 + 0.5)
+        if d * (d - 1) // 2 != n:
+            raise ValueError("Input is not a flattened lower-diagonal number")
+        return Size((*shape[:-1], d, d))
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        if len(shape) < 2:
+            raise ValueError("Too few dimensions on input")
+        if shape[-2] != shape[-1]:
+            raise ValueError("Input is not square")
+        d = shape[-1]
+        return Size((*shape[:-2], d * (d - 1) // 2))
+
+
+class SoftmaxTransform(_Plain):
+    """y = softmax(x) over the last dimension, and log(y) as the inverse; it is not bijective."""
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+
+    def _call(self, x: Any) -> Any:
+        return softmax(x, dim=-1)
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def _vector(self, shape: Sequence[int]) -> Any:
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        return shape
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        return self._vector(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        return self._vector(shape)
+
+
+class StickBreakingTransform(_Plain):
+    """Maps vectors of K numbers to vectors of K + 1 probabilities: each takes a part, sigmoid of a number with an offset, of what the
+    ones before it left, so that x = 0 has equal probabilities."""
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+    bijective = True
+
+    @staticmethod
+    def _offset(n: int, like: Any) -> Any:
+        return n - like.new_ones(n).cumsum(-1)
+
+    def _call(self, x: Any) -> Any:
+        z = _clipped_sigmoid(x - self._offset(x.shape[-1] + 1, x)[:-1].log())
+        left = (1 - z).cumprod(-1)
+        return pad(z, [0, 1], value=1) * pad(left, [1, 0], value=1)
+
+    def _inverse(self, y: Any) -> Any:
+        head = y[..., :-1]
+        left = 1 - head.cumsum(-1)
+        left = left.clamp(min=finfo(y.dtype).tiny)
+        return head.log() - left.log() + self._offset(y.shape[-1], y)[:-1].log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        x = x - self._offset(x.shape[-1] + 1, x)[:-1].log()
+        return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        return Size((*shape[:-1], shape[-1] + 1))
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        return Size((*shape[:-1], shape[-1] - 1))
+
+
+class LowerCholeskyTransform(_Plain):
+    """Maps square matrices to lower triangular ones with a positive diagonal, exp of the diagonal of the argument."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.lower_cholesky
+
+    def _call(self, x: Any) -> Any:
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+
+
+class PositiveDefiniteTransform(_Plain):
+    """Maps square matrices to positive definite ones, L L^T with the result L of LowerCholeskyTransform."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.positive_definite
+
+    def _call(self, x: Any) -> Any:
+        factor = LowerCholeskyTransform()(x)
+        return factor @ factor.mT
+
+    def _inverse(self, y: Any) -> Any:
+        return LowerCholeskyTransform().inv(cholesky(y))
+
+
+class CatTransform(Transform):
+    """Applies transforms to parts of `lengths` elements along dimension `dim`."""
+
+    transforms: list[Transform]
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
+        if not all(isinstance(t, Transform) for t in tseq):
+            raise AssertionError("All elements of tseq must be Transform instances")
+        super().__init__(cache_size=cache_size)
+        self.transforms = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(f"lengths must have {len(self.transforms)} elements, but has {len(self.lengths)}")
+        self.dim = dim
+
+    @lazy_property
+    def event_dim(self) -> int:
+        return max(t.event_dim for t in self.transforms)
+
+    @lazy_property
+    def length(self) -> int:
+        """The number of elements along `dim`."""
+        return sum(self.lengths)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if self._cache_size == cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
+
+    def _parts(self, *values: Any) -> Iterable[Any]:
+        """Yields each transform with its parts of the values. Raises AssertionError if the sizes do not fit."""
+        for value in values:
+            if not -value.dim() <= self.dim < value.dim():
+                raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+            if value.size(self.dim) != self.length:
+                raise AssertionError(f"size along dim {self.dim} must be {self.length}, but is {value.size(self.dim)}")
+        return zip(self.transforms, *(value.split(self.lengths, self.dim) for value in values), strict=True)
+
+    def _call(self, x: Any) -> Any:
+        return cat([t(part) for t, part in self._parts(x)], dim=self.dim)
+
+    def _inverse(self, y: Any) -> Any:
+        return cat([t.inv(part) for t, part in self._parts(y)], dim=self.dim)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        terms = []
+        for t, x_part, y_part in self._parts(x, y):
+            term = t.log_abs_det_jacobian(x_part, y_part)
+            terms.append(_sum_rightmost(term, self.event_dim - t.event_dim) if t.event_dim < self.event_dim else term)
+        dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
+        return cat(terms, dim=dim) if dim < 0 else sum(terms)
+
+    @property
+    def bijective(self) -> Any:
+        return all(t.bijective for t in self.transforms)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
+
+
+class StackTransform(Transform):
+    """Applies a transform to each index along dimension `dim`."""
+
+    transforms: list[Transform]
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        if not all(isinstance(t, Transform) for t in tseq):
+            raise AssertionError("All elements of tseq must be Transform instances")
+        super().__init__(cache_size=cache_size)
+        self.transforms = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
+        self.dim = dim
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
+
+    def _slice(self, z: Any) -> list[Any]:
+        return [z.select(self.dim, i) for i in range(z.size(self.dim))]
+
+    def _parts(self, *values: Any) -> Iterable[Any]:
+        for value in values:
+            if not -value.dim() <= self.dim < value.dim():
+                raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+            if value.size(self.dim) != len(self.transforms):
+                raise AssertionError(f"size along dim {self.dim} must be {len(self.transforms)}, but is {value.size(self.dim)}")
+        return zip(self.transforms, *(self._slice(value) for value in values), strict=True)
+
+    def _call(self, x: Any) -> Any:
+        return stack([t(part) for t, part in self._parts(x)], dim=self.dim)
+
+    def _inverse(self, y: Any) -> Any:
+        return stack([t.inv(part) for t, part in self._parts(y)], dim=self.dim)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return stack([t.log_abs_det_jacobian(x_part, y_part) for t, x_part, y_part in self._parts(x, y)], dim=self.dim)
+
+    @property
+    def bijective(self) -> Any:
+        return all(t.bijective for t in self.transforms)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        return constraints.stack([t.domain for t in self.transforms], self.dim)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        return constraints.stack([t.codomain for t in self.transforms], self.dim)
+
+
+class CumulativeDistributionTransform(Transform):
+    """y = F(x) with the cumulative distribution function F of `distribution`."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = +1
+
+    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:
+        return self.distribution.support
+
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return self.distribution.log_prob(x)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size=cache_size)
