@@ -128,6 +128,12 @@ qint8: dtype
 qint32: dtype
 quint4x2: dtype
 quint2x4: dtype
+float8_e4m3fn: dtype
+float8_e5m2: dtype
+float8_e4m3fnuz: dtype
+float8_e5m2fnuz: dtype
+float8_e8m0fnu: dtype
+float4_e2m1fn_x2: dtype
 half: dtype
 float: dtype
 double: dtype

@@ -58,7 +58,7 @@ class dtype:
                 return complex_
         if self.is_complex:
             return self
-        raise RuntimeError(f"{self} has no complex counterpart")
+        raise RuntimeError(f"Unknown Complex ScalarType for {self.name.capitalize()}" if self in NARROW else f"{self} has no complex counterpart")
 
     def __repr__(self):
         return "torch." + self.name
@@ -175,7 +175,14 @@ SCHEMES = tuple(
     )
 )
 
-NAMES = {x.name: x for x in DTYPES + LAYOUTS + FORMATS + SCHEMES}
+# Dtypes that have a name and numerical properties, and no tensors.
+NARROW = tuple(
+    dtype(-2, name, 1, "f") for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2")
+)
+float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = NARROW
+float8_e8m0fnu.is_signed = False
+
+NAMES = {x.name: x for x in DTYPES + NARROW + LAYOUTS + FORMATS + SCHEMES}
 NAMES |= {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}
 NAMES |= {"cfloat": complex64, "cdouble": complex128, "chalf": complex32}
 
@@ -185,12 +192,18 @@ def named(name):
     return NAMES[name]
 
 
-# eps, smallest normal, largest, decimal digits: the IEEE 754 formats and bfloat16.
+# eps, smallest normal, largest, decimal digits: the IEEE 754 formats, bfloat16, and the eight-bit formats of OCP and of their variants without
+# negative zero.
 FLOATS = {
     float16: (2.0**-10, 2.0**-14, 65504.0, 3),
     bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 2),
     float32: (2.0**-23, 2.0**-126, (2 - 2.0**-23) * 2.0**127, 6),
     float64: (2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023, 15),
+    float8_e4m3fn: (2.0**-3, 2.0**-6, 448.0, 0),
+    float8_e5m2: (2.0**-2, 2.0**-14, 57344.0, 0),
+    float8_e4m3fnuz: (2.0**-3, 2.0**-7, 240.0, 0),
+    float8_e5m2fnuz: (2.0**-2, 2.0**-15, 57344.0, 0),
+    float8_e8m0fnu: (1.0, 2.0**-127, 2.0**127, 0),
 }
 
 
@@ -209,10 +222,12 @@ class finfo:
             type = default()
         if not isinstance(type, dtype) or not (type.is_floating_point or type.is_complex):
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
+        if type is float4_e2m1fn_x2:
+            raise NotImplementedError("\"epsilon\" not implemented for 'Float4_e2m1fn_x2'")
         self._dtype = type.to_real()
         self.eps, self.tiny, self.max, digits = FLOATS[self._dtype]
         self.smallest_normal = self.tiny
-        self.min = -self.max
+        self.min = -self.max if type.is_signed else self.tiny
         self.bits = self._dtype.bits
         self.resolution = float(f"1e-{digits}")
         self.dtype = self._dtype.name
