@@ -118,7 +118,7 @@ func (f frame) tensors(i int) []*tensor.Tensor {
 func (f frame) storage(i int) *storage.Storage {
 	s := of(at[*C.lt_slot](f.value(i))).storage
 	if s == nil {
-		panic(status.Forkedf("%s: the storage was made before fork() on another device than the cpu, which a forked child does not take over; move it to the cpu before", C.GoString(f.c.name)))
+		panic(status.Forkedf("%s: the storage was made before fork() on another device than the CPU, whose memory a forked child does not inherit; copy it to the CPU before the fork", C.GoString(f.c.name)))
 	}
 	if s.Moving() {
 		panic(status.Runtimef("%s: the storage is being resized by another thread", C.GoString(f.c.name)))

@@ -185,7 +185,7 @@ func (s *slot) generator() *random.Generator { return s.drawn }
 func (s *slot) node() tensor.Node {
 	n := named[tensor.Node](s.c.name)
 	if n == nil { // a forked child has no graphs of its parent
-		panic(status.Forkedf("node: the node was made before fork(), and a forked child does not take graphs over; run backward in the process that recorded the graph"))
+		panic(status.Forkedf("node: the node was made before fork(), and a forked child does not inherit autograd graphs; run backward in the process that recorded the graph"))
 	}
 	return n
 }

@@ -27,11 +27,11 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	v, ok := old.(*Variable)
 	switch {
 	case !ok:
-		return nil, "has a history of an unknown kind"
+		return nil, "has an unknown autograd graph, which a forked child does not inherit; call detach() before the fork"
 	case v.node != nil:
-		return nil, "has a grad_fn"
+		return nil, "has a grad_fn, which a forked child does not inherit; call detach() before the fork"
 	case v.view != nil:
-		return nil, "is a view that autograd tracks"
+		return nil, "is a view that autograd tracks, which a forked child does not inherit; call detach() before the fork"
 	}
 	made := &Variable{requires: v.requires, hidden: v.hidden, set: v.set, changes: v.changes, elsewhere: v.elsewhere, functionView: v.functionView,
 		inferred: v.inferred, creationMeta: v.creationMeta, since: v.since}
@@ -40,7 +40,7 @@ func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string
 	if l := v.listeners; l != nil {
 		made.listeners = new(listeners)
 		if !made.listeners.before.inherit(&l.before) || !made.listeners.after.inherit(&l.after) {
-			return nil, "is sparse and has hooks, or shares hooks with other tensors"
+			return nil, "is sparse and has hooks, or shares hooks with other tensors, which a forked child does not inherit; register the hooks in the child"
 		}
 	}
 	if v.grad != nil {

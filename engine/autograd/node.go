@@ -247,8 +247,10 @@ func (n *Node) unspent() error {
 
 // call returns the name of the operator: Add for AddBackward0.
 func (n *Node) call() string {
-	name, _, _ := strings.Cut(n.name, "Backward")
-	return name
+	if i := strings.LastIndex(n.name, "Backward"); i >= 0 {
+		return n.name[:i]
+	}
+	return n.name
 }
 
 func which(n *Node, output int) string {

@@ -44,10 +44,10 @@ func (h *Heirs) Storage(old *storage.Storage) *storage.Storage {
 func (h *Heirs) Tensor(old *Tensor) *Tensor {
 	s := h.Storage(old.storage)
 	if s == nil {
-		return h.lose(old, "is on device "+old.device.String())
+		return h.lose(old, "is on device "+old.device.String()+", whose memory a forked child does not inherit; copy it to the CPU before the fork")
 	}
 	if _, _, err := checkGeometry("fork", s, old.dtype, old.sizes, old.strides, old.offset); err != nil {
-		return h.lose(old, "was being changed by another thread")
+		return h.lose(old, "was being changed by another thread; fork while no other thread writes to it")
 	}
 	t := &Tensor{storage: s, offset: old.offset, numel: old.numel, reach: old.reach, device: old.device, dtype: old.dtype, kind: old.kind}
 	t.setGeometry(old.sizes, old.strides)
@@ -74,7 +74,7 @@ func (h *Heirs) Tensor(old *Tensor) *Tensor {
 	case lost:
 		return h.lose(old, string(state))
 	default:
-		return h.lose(old, "belongs to a transform")
+		return h.lose(old, "belongs to a transform, which a forked child does not inherit; fork outside of the transform")
 	}
 	if old.kind.history != nil {
 		made, why := InheritHistory(h, old.kind.history)

@@ -283,7 +283,7 @@ func (t *Tensor) Ready() bool { return !t.Busy() && t.reach <= t.storage.Nbytes(
 // Unready is the error of op, which needs the tensor and finds it not ready.
 func (t *Tensor) Unready(op string) error {
 	if l, ok := t.kind.state.(lost); ok {
-		return status.Forkedf("%s: the tensor of sizes %v was made before fork() and %s, which a forked child does not take over; detach() or clone() it before, or send it to the child", op, t.Sizes(), string(l))
+		return status.Forkedf("%s: the tensor of sizes %v was made before fork() and %s", op, t.Sizes(), string(l))
 	}
 	if have := t.storage.Nbytes(); t.reach <= have {
 		return status.Runtimef("%s: the tensor, or another one over its storage, is being resized by another thread", op)

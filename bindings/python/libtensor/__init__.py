@@ -7,7 +7,7 @@ from ._base.device import device
 from ._base.dtypes import NAMES as _NAMES
 from ._base.dtypes import dtype, finfo, iinfo, layout, memory_format, qscheme
 from ._base.dtypes import named as _constant
-from ._base.errors import OutOfMemoryError
+from ._base.errors import ForkedError, OutOfMemoryError
 from ._base.extend import publish as _publish
 from ._base.library import __version__
 from ._base.size import Size

@@ -109,7 +109,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     """Returns a function that computes the gradient of `func` and the value of `func`, which must be a zero-dimensional tensor.
 
     The gradient is with respect to argument `argnums`, or a tuple of gradients for a tuple of arguments. With `has_aux` `func` returns a pair (value,
-    aux), and the result is (gradient, (value, aux)). Raises RuntimeError if the value is not a zero-dimensional tensor.
+    aux), and the result is (gradient, (value, aux)). Raises RuntimeError if the value is not a zero-dimensional real tensor.
 
     >>> torch.func.grad_and_value(lambda x: (x * x).sum())(torch.tensor([1., 2.]))
     (tensor([2., 4.]), tensor(5.))
@@ -124,6 +124,10 @@ def grad_and_value(func, argnums=0, has_aux=False):
             raise RuntimeError(
                 f"grad_and_value(f)(*args): expected f to return a scalar tensor, but got one of shape {tuple(run.output.shape)}; "
                 "vjp and jacrev differentiate functions of others"
+            )
+        if run.output.is_complex():
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {run.output.dtype}; view_as_real() gives both parts as real numbers"
             )
         made = refilled(run.inputs, run.gradients([run.output], [_f.ones_like(run.output)]))
         value = run.finished((run.output, run.aux) if has_aux else run.output)
@@ -348,13 +352,13 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 
 
 def hessian(func, argnums=0):
-    """Returns a function that computes the Hessian of `func` with respect to argument `argnums`: the Jacobian of its Jacobian, both in reverse mode.
+    """Returns a function that computes the Hessian of `func` with respect to argument `argnums`: forward mode over reverse mode, as in PyTorch.
 
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1., 2.]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacrev(jacrev(func, argnums), argnums)
+    return jacfwd(jacrev(func, argnums), argnums)
 
 
 # -------------------------------------------------------------------------------------------------------------- modules

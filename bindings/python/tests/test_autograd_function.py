@@ -560,3 +560,31 @@ def test_what_is_in_use_stays_whatever_the_collector_finds():
     assert kept.y.tolist() == [6] and torch.autograd.grad(z, x)[0].tolist() == [30] and torch.autograd.grad(view, x)[0].tolist() == [6]
     del z, view, kept
     gc.collect()
+
+
+@pytest.mark.parametrize("operators", [0, 1])
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_mark_dirty_counts_a_write(operators, requires_grad):
+    """Values that were saved before are refused, also if the function wrote past the operators, as by NumPy."""
+
+    class Doubles(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            if operators:
+                x.mul_(2)
+            else:
+                x.detach().numpy()[...] *= 2
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    y = torch.ones(3, requires_grad=requires_grad) * 1
+    view, z = y.view(3), y * y
+    Doubles.apply(y)
+    assert y._version == view._version == 1 + operators and y.tolist() == [2, 2, 2]
+    if requires_grad:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.sum().backward()

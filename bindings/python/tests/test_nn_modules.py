@@ -223,6 +223,77 @@ def test_backward_hooks_of_a_module_whose_inputs_need_no_gradient():
     assert "expected 1" in error(RuntimeError, lambda: bad(torch.ones(1, 2, requires_grad=True)).sum().backward())
 
 
+class Outputs(nn.Module):
+    """Two outputs that are differentiable, and one that is not."""
+
+    def forward(self, x, y):
+        return x * 2, y * 3, x.detach()
+
+
+def observed(hook=None, pre_hook=None, y=None):
+    """Calls Outputs with hooks, runs backward from the first output, and returns what the hook was given and the gradients of the inputs."""
+    module, said = Outputs(), []
+    y = torch.ones(2, requires_grad=True) if y is None else y
+    module.register_full_backward_hook(lambda m, grad_in, grad_out: said.append((grad_in, grad_out)) or (hook(grad_in) if hook else None))
+    if pre_hook:
+        module.register_full_backward_pre_hook(lambda m, grad_out: pre_hook(grad_out))
+    x = torch.ones(2, requires_grad=True)
+    module(x, y)[0].sum().backward()
+    lists = [[None if grad is None else grad.tolist() for grad in grads] for grads in said[0]]
+    return *lists, x.grad.tolist(), None if y.grad is None else y.grad.tolist()
+
+
+def test_gradients_that_do_not_arrive_are_zeros_at_inputs_and_none_at_outputs():
+    assert observed() == ([[2, 2], [0, 0]], [[1, 1], None, None], [2, 2], [0, 0])
+    assert observed(y=torch.ones(2)) == ([[2, 2], [0, 0]], [[1, 1], None, None], [2, 2], None)
+    assert observed(y=torch.ones(2, dtype=torch.int64))[:2] == ([[2, 2], [0, 0]], [[1, 1], None, None])
+
+
+def test_hooks_replace_gradients_that_do_not_arrive():
+    one = torch.ones(2)
+    assert observed(lambda grads: tuple(grad + 1 for grad in grads)) == ([[2, 2], [0, 0]], [[1, 1], None, None], [3, 3], [1, 1])
+    assert observed(lambda grads: tuple(grad + 1 for grad in grads), y=one)[2:] == ([3, 3], None)
+    assert observed(pre_hook=lambda grads: (grads[0], one, None))[:2] == ([[2, 2], [3, 3]], [[1, 1], [1, 1], None])
+    assert observed(pre_hook=lambda grads: (grads[0] * 2, None, one)) == ([[4, 4], [0, 0]], [[2, 2], None, [1, 1]], [4, 4], [0, 0])
+
+
+def test_backward_hooks_of_layers_with_indices_losses_and_unused_outputs():
+    x = torch.rand(1, 1, 4, requires_grad=True)
+    pool, said = nn.MaxPool1d(2, return_indices=True), []
+    pool.register_full_backward_hook(lambda m, grad_in, grad_out: said.append([grad is None for grad in grad_out]))
+    pool(x)[0].sum().backward()
+    attention = nn.MultiheadAttention(2, 1)
+    attention.register_full_backward_hook(lambda m, grad_in, grad_out: said.append([grad is None for grad in grad_out]))
+    attention(*[torch.ones(1, 1, 2, requires_grad=True)] * 3)[0].sum().backward()
+    assert said == [[False, True]] * 2
+    loss, y = nn.MSELoss(), torch.full((2,), 3.0, requires_grad=True)
+    loss.register_full_backward_hook(lambda m, grad_in, grad_out: tuple(grad * 2 for grad in grad_in))
+    loss(y, torch.zeros(2)).backward()
+    assert y.grad.tolist() == [6, 6]
+
+
+def test_modules_with_backward_hooks_inside_vmap_are_called_without_them():
+    layer, said = nn.Linear(2, 2), []
+    layer.register_full_backward_hook(lambda m, grad_in, grad_out: said.append(grad_in))
+    x = torch.ones(3, 1, 2, requires_grad=True)
+    torch.func.vmap(layer)(x).sum().backward()
+    assert torch.allclose(x.grad, layer.weight.detach().sum(0).expand(3, 1, 2)) and said == []
+
+
+def test_writes_to_outputs_of_modules_with_backward_hooks_are_refused_by_name():
+    layer = nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda m, grad_in, grad_out: None)
+    assert "Output 0 of BackwardHookFunction is a view" in error(RuntimeError, lambda: layer(torch.ones(1, 2, requires_grad=True)).mul_(2))
+
+
+def test_hooks_that_are_always_called_receive_the_arguments_of_the_pre_hooks():
+    layer, said = nn.Linear(2, 2), []
+    layer.register_forward_pre_hook(lambda m, args: (args[0] * 2,))
+    layer.register_forward_hook(lambda m, args, out: said.append((args[0].tolist(), out)), always_call=True)
+    error(RuntimeError, lambda: layer(torch.ones(1, 5)))
+    assert said == [([[2, 2, 2, 2, 2]], None)]
+
+
 def test_registration_hooks_replace_what_is_registered():
     hooks = [
         machinery.register_module_parameter_registration_hook(lambda m, name, p: nn.Parameter(p * 2) if name == "twice" else None),

@@ -240,7 +240,6 @@ def test_calls_with_other_parameters():
     assert torch.equal(net[1].running_mean, before["1.running_mean"]) and isinstance(net[0].weight, nn.Parameter)
     assert "ambiguous" in error(ValueError, lambda: functional_call(net, [given, given], (torch.ones(2, 2),)))
     assert "Missing key(s)" in error(RuntimeError, lambda: functional_call(net, given, torch.ones(2, 2), strict=True))
-    error(AttributeError, lambda: functional_call(net, {"no": torch.ones(1)}, torch.ones(2, 2)))
     error(RuntimeError, lambda: functional_call(net, given, torch.ones(2, 3)))
     assert isinstance(net[0].weight, nn.Parameter)
     with pytest.warns(FutureWarning):
@@ -352,3 +351,61 @@ def test_one_value_or_one_for_each_dimension():
     from libtensor.nn.modules.utils import _ntuple, _pair, _triple
 
     assert _pair(3) == (3, 3) == _ntuple(2)(3) and _triple([1, 2, 3]) == (1, 2, 3) and _size_2_t is not None
+
+
+class SumOfAll(nn.Module):
+    """The sum of the input and of tensors of every kind of name."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.plain, self.nothing, self.number = nn.Parameter(torch.ones(2)), torch.zeros(2), None, 5
+        self.register_buffer("buffer", None)
+        self.inner = nn.Linear(2, 2)
+
+    def forward(self, x):
+        names = ("weight", "plain", "nothing", "buffer", "absent")
+        return sum((t for name in names if (t := getattr(self, name, None)) is not None), x)
+
+
+@pytest.mark.parametrize("name", ["weight", "plain", "nothing", "buffer", "absent", "inner.absent"])
+def test_functional_call_replaces_tensors_of_any_name(name):
+    module, given = SumOfAll(), torch.full((2,), 7.0)
+    before = {key: value for key, value in vars(module).items() if not key.startswith("_")}
+    made = torch.func.functional_call(module, {name: given}, torch.zeros(2))
+    assert made.tolist() == [{"weight": 7, "inner.absent": 1}.get(name, 8)] * 2
+    assert {key: value for key, value in vars(module).items() if not key.startswith("_")} == before
+    assert module.weight.tolist() == [1, 1] and module.buffer is None and not hasattr(module.inner, "absent")
+
+
+def test_functional_call_refuses_what_is_no_tensor():
+    module = SumOfAll()
+    for given, kind in (
+        ({"inner": 1}, TypeError),
+        ({"number": torch.ones(2)}, TypeError),
+        ({"weight": 5}, TypeError),
+        ({"a.b": torch.ones(2)}, AttributeError),
+    ):
+        with pytest.raises(kind):
+            torch.func.functional_call(module, given, torch.zeros(2))
+    assert module.weight.tolist() == [1, 1] and module.number == 5
+
+
+@pytest.mark.parametrize("structured", [prune.ln_structured, prune.random_structured])
+@pytest.mark.parametrize("pruned", [False, True])
+def test_structured_pruning_of_a_vector_is_refused(structured, pruned):
+    module = nn.BatchNorm1d(6)
+    if pruned:
+        prune.l1_unstructured(module, "weight", 2)
+    with pytest.raises(ValueError, match="multidimensional"):
+        structured(module, "weight", 2, **({"n": 2} if structured is prune.ln_structured else {}), dim=0)
+
+
+def test_norms_are_refused_for_dimensions_that_a_weight_lacks():
+    for shape, dims in (((3,), (-3, -2, 1, 2)), ((3, 4), (-3, 2, 3)), ((2, 3, 4), (-4, 3))):
+        for dim in dims:
+            with pytest.raises(IndexError, match="Dimension out of range"):
+                torch.norm_except_dim(torch.ones(shape), 2, dim)
+    convolution = nn.utils.parametrizations.weight_norm(nn.Conv1d(3, 4, 2), dim=1)
+    with pytest.raises(IndexError):
+        convolution.weight = torch.ones(3)
+    assert [tuple(p.shape) for p in convolution.parameters()] == [(4,), (1, 3, 1), (4, 3, 2)]

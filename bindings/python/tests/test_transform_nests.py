@@ -234,3 +234,23 @@ def test_nests_compute_what_loops_and_reverse_differentiation_compute(part):
         assert got.shape == want.shape and torch.allclose(got, want, rtol=1e-8, atol=1e-9), f"{told}: {got} is not {want}"
         compared += 1
     assert compared > 30
+
+
+def test_no_grad_leaves_the_tangents_of_outer_levels():
+    """no_grad() hides operations from reverse mode alone: forward mode around it goes on, as in hessian()."""
+
+    def detached_square(x):
+        with torch.no_grad():
+            square = x * x
+        return x * square
+
+    x = torch.tensor(3.0)
+    assert torch.func.grad(detached_square)(x) == 9
+    assert torch.func.hessian(detached_square)(x) == torch.func.jacfwd(torch.func.jacrev(detached_square))(x) == 6
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.grad_and_value])
+def test_gradients_of_complex_results_are_refused(transform):
+    for function, x in ((lambda x: (x * 1j).sum(), torch.ones(3)), (lambda x: (x * x).sum(), torch.ones(3) * 1j)):
+        with pytest.raises(RuntimeError, match="only for real scalar outputs but got .*complex64"):
+            transform(function)(x)

@@ -11,6 +11,9 @@ class ForkedError(RuntimeError):
     """A forked child used an object that it does not inherit from its parent, such as a tensor with a grad_fn, or was forked inside a callback."""
 
 
+ForkedError.__module__ = "libtensor"
+
+
 class LinAlgError(RuntimeError):
     """A factorization of a matrix does not exist, or a system of equations has no solution."""
 

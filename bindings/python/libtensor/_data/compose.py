@@ -40,12 +40,18 @@ def positive(input):
 def norm_except_dim(v, pow=2, dim=0):
     """The norms over all dimensions but `dim`, with sizes 1 in the place of the others; one norm of all elements for `dim` -1.
 
+    Raises IndexError for a `dim` that `v` does not have.
+
     >>> torch.norm_except_dim(torch.tensor([[3., 4.], [5., 12.]]), 2, 0)
     tensor([[ 5.],
             [13.]])
     """
     if dim == -1:
         return v.norm(pow)
+    if not -max(v.dim(), 1) <= dim < max(v.dim(), 1):
+        raise IndexError(
+            f"norm_except_dim: Dimension out of range (expected to be in range of [{-max(v.dim(), 1)}, {max(v.dim(), 1) - 1}], but got {dim})"
+        )
     return v.norm(pow, [i for i in range(v.dim()) if i != dim % v.dim()], True) if v.dim() > 1 else v.abs()
 
 

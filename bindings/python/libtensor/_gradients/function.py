@@ -40,6 +40,9 @@ class FunctionCtx:
     def mark_dirty(self, *args):
         """Marks inputs that forward modifies in place; forward must return them."""
         self.dirty = args
+        for tensor in args:  # writes past the operators, as by NumPy, count too
+            if isinstance(tensor, Tensor) and not tensor.is_inference():
+                _f.increment_version(tensor)
 
     def mark_non_differentiable(self, *args):
         """Marks outputs as non-differentiable."""

@@ -10,6 +10,7 @@ from .._base.extend import publish as _publish
 from .._base.removable import RemovableHandle
 from .._core.modes import is_grad_enabled
 from .._core.tensor import Tensor
+from .._gen.gen_functions import zeros
 from ..autograd.function import Function
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
@@ -18,16 +19,25 @@ Gradients = tuple[Tensor | None, ...]
 
 
 class BackwardHookFunction(Function):
-    """The identity, whose node in the autograd graph carries the hooks of a module."""
+    """The identity. The attribute `hook` of its node replaces gradients in the backward pass: it receives those of the outputs, None for those
+    that are not used, and returns those of the inputs.
+    """
+
+    generate_vmap_rule = True
 
     @staticmethod
-    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
-        ctx.mark_non_differentiable(*(arg for arg in args if not arg.requires_grad))
+    def forward(*args: Tensor) -> tuple[Tensor, ...]:
         return args
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.mark_non_differentiable(*(made for given, made in zip(inputs, output, strict=True) if not given.requires_grad))
+        ctx.set_materialize_grads(False)
+        ctx.hook = None
+
+    @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Gradients:
-        return grads
+        return ctx.hook(grads) if ctx.hook else grads  # type: ignore[no-any-return]
 
 
 def spread(positions: Sequence[int], values: Sequence[Tensor | None], count: int) -> Gradients:
@@ -49,14 +59,17 @@ class BackwardHook:
         self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
         self.grad_outputs: Gradients | None = None
         self.input_positions: list[int] | None = None
+        self.zeros: list[Callable[[], Tensor]] = []  # for the inputs that no gradient arrives at
         self.n_inputs = -1
 
     def setup_input_hook(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Returns the arguments of the module, with a node that calls the hooks in the graph of its tensors."""
+        tensors = [arg for arg in args if isinstance(arg, Tensor)]
         node, self.input_positions, args = self._observed(args)
         self.n_inputs = len(args)
         if node is not None:
-            node.register_hook(lambda grads, _: self._leave(grads))
+            self.zeros = [_zeros_of(tensor) for tensor in tensors]
+            node.hook = self._leave
         return args
 
     def setup_output_hook(self, result: Any) -> Any:
@@ -65,7 +78,7 @@ class BackwardHook:
         node, positions, observed = self._observed((result,) if single else result)
         count = len(observed)  # the hook must not refer to the results, whose node refers to it
         if node is not None:
-            node.register_hook(lambda _, grads: self._enter(grads, positions, count))
+            node.hook = lambda grads: self._enter(grads, positions, count)
         return observed[0] if single else observed
 
     @staticmethod
@@ -78,6 +91,8 @@ class BackwardHook:
         for i, made in zip(positions, BackwardHookFunction.apply(*(values[i] for i in positions)), strict=True):
             changed[i] = made
         node = next(changed[i].grad_fn for i in positions if changed[i].requires_grad)
+        if not hasattr(node, "hook"):  # inside vmap, whose node it is: modules have no hooks there
+            return None, None, values
         return node, positions, tuple(changed) if type(values) is tuple else type(values)(*changed)
 
     def _enter(self, grads: Gradients, positions: list[int], count: int) -> Gradients:
@@ -104,10 +119,11 @@ class BackwardHook:
                 raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or None for all gradients.")
         self.grad_outputs = None
 
-    def _leave(self, grads: Gradients) -> Gradients | None:
-        # None: these gradients did not come through the outputs of the module.
+    def _leave(self, grads: Gradients) -> Gradients:
+        grads = tuple(zeros() if grad is None else grad for grad, zeros in zip(grads, self.zeros, strict=True))
+        # These gradients did not come through the outputs of the module.
         if self.grad_outputs is None or self.input_positions is None:
-            return None
+            return grads
         found = spread(self.input_positions, grads, self.n_inputs)
         for hook in self.user_hooks:
             made = hook(self.module, found, self.grad_outputs)
@@ -115,6 +131,12 @@ class BackwardHook:
                 found = _checked(made, self.n_inputs, "Backward hook returned an invalid number of grad_input")
         self.grad_outputs = None
         return tuple(found[i] for i in self.input_positions)
+
+
+def _zeros_of(tensor: Tensor) -> Callable[[], Tensor]:
+    """Returns a function that returns zeros like `tensor`, without a reference to it."""
+    size, dtype, device = tensor.shape, tensor.dtype, tensor.device
+    return lambda: zeros(size, dtype=dtype, device=device)
 
 
 def _checked(made: Any, count: int, what: str) -> Gradients:

@@ -195,14 +195,17 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
 def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a module with its hooks: pre-hooks, forward, hooks; those for all modules before its own."""
     called: set[int] = set()
+    given = [args, kwargs]
     try:
-        return _call(module, args, kwargs, called)
+        return _call(module, given, called)
     except Exception:
-        _call_remaining(module, args, kwargs, called)
+        _call_remaining(module, *given, called)
         raise
 
 
-def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]) -> Any:
+def _call(module: Any, given: list[Any], called: set[int]) -> Any:
+    """Calls a module with its hooks. `given` are its arguments and keyword arguments, which become those that the pre-hooks return."""
+    args, kwargs = given
     for key, hook in (*globals_.forward_pre.items(), *module._forward_pre_hooks.items()):
         if key in module._forward_pre_hooks_with_kwargs:
             made = hook(module, args, kwargs)
@@ -210,11 +213,11 @@ def _call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], called: se
                 continue
             if not (isinstance(made, tuple) and len(made) == 2):
                 raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {made}.")
-            args, kwargs = made
+            args, kwargs = given[:] = made
         else:
             made = hook(module, args)
             if made is not None:
-                args = made if isinstance(made, tuple) else (made,)
+                args = given[0] = made if isinstance(made, tuple) else (made,)
     if not (module._backward_hooks or module._backward_pre_hooks or globals_.backward or globals_.backward_pre):
         return _call_forward(module, args, kwargs, called)
     full, partial = _backward_hooks(module)

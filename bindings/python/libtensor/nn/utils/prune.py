@@ -162,7 +162,7 @@ class PruningContainer(BasePruningMethod):
             where: Any = mask == 1
         elif method.PRUNING_TYPE == "structured":
             dim = method.dim % t.dim()
-            kept = mask.movedim(dim, 0).flatten(1).sum(1) != 0
+            kept = mask.movedim(dim, 0).reshape(mask.shape[dim], -1).sum(1) != 0
             where = (slice(None),) * dim + (kept,)
         elif method.PRUNING_TYPE == "global":
             where = ...

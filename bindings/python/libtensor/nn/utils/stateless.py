@@ -13,14 +13,25 @@ from ..modules.module import Module
 __all__ = ["functional_call"]
 
 
+_ABSENT = object()
+
+
 def _owners(module: Module, name: str) -> tuple[dict[str, Any], str]:
-    """Returns the dictionary of parameters or buffers that has the tensor with a dotted name, and its key."""
+    """Returns the dictionary of parameters, buffers or attributes that has the tensor with a dotted name, or shall have it, and its key.
+
+    Raises TypeError for what is no tensor, and AttributeError for a module that does not exist.
+    """
     path, _, last = name.rpartition(".")
+    if not last:
+        raise KeyError(f'tensor name can\'t be empty string "{name}"')
     owner = module.get_submodule(path)
     for members in (owner._parameters, owner._buffers):
         if last in members:
             return members, last
-    raise AttributeError(f"{owner._get_name()} has no attribute `{last}`")
+    value = getattr(owner, last, None)
+    if value is not None and not isinstance(value, Tensor):
+        raise TypeError(f"attribute `{last}` of {owner._get_name()} is not a tensor, but {type(value).__name__}")
+    return owner.__dict__, last
 
 
 def _with_ties(module: Module, given: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -52,7 +63,10 @@ def _reparametrize_module(
             texts = [f"{kind} key(s): {', '.join(keys)}." for kind, keys in (("Unexpected", unexpected), ("Missing", missing)) if keys]
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(texts))
     places = [(*_owners(module, name), name, value) for name, value in made.items()]
-    before = [members[key] for members, key, _, _ in places]
+    for _, _, name, value in places:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"functional_call: the value of `{name}` must be a tensor, but is {type(value).__name__}")
+    before = [members.get(key, _ABSENT) for members, key, _, _ in places]
     try:
         for members, key, _, value in places:
             members[key] = value
@@ -62,7 +76,10 @@ def _reparametrize_module(
             # A buffer that the call assigned is the caller's.
             if name in parameters_and_buffers and key in members:
                 parameters_and_buffers[name] = members[key]
-            members[key] = tensor
+            if tensor is _ABSENT:
+                members.pop(key, None)
+            else:
+                members[key] = tensor
 
 
 def _functional_call(
