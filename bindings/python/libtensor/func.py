@@ -126,9 +126,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 "vjp and jacrev differentiate functions of others"
             )
         if run.output.is_complex():
-            raise RuntimeError(
-                f"grad can be implicitly created only for real scalar outputs but got {run.output.dtype}; view_as_real() gives both parts as real numbers"
-            )
+            kind = run.output.dtype
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}; view_as_real() gives both parts as real")
         made = refilled(run.inputs, run.gradients([run.output], [_f.ones_like(run.output)]))
         value = run.finished((run.output, run.aux) if has_aux else run.output)
         return run.finished(made), value
