@@ -249,3 +249,33 @@ def test_modules_under_the_names_of_pytorch():
     assert worker.get_worker_info() is None and fetch._MapDatasetFetcher(range(3), True, list, False).fetch([0, 2]) == [0, 2]
     assert pin_memory.pin_memory({"a": ("x", 1)}) == {"a": ["x", 1]}
     assert data.DataLoader.__module__ == "libtensor.utils.data.dataloader" and DataLoader[int]
+
+
+def test_data_pipes():
+    from libtensor.utils.data.datapipes.iter import IterableWrapper
+    from libtensor.utils.data.datapipes.map import SequenceWrapper
+
+    source = IterableWrapper(range(10))
+    assert list(source.map(lambda x: x * 2).filter(lambda x: x % 4 == 0).batch(2)) == [[0, 4], [8, 12], [16]]
+    assert sorted(source.shuffle(buffer_size=3).set_seed(1)) == list(range(10)) and list(source.batch(4).unbatch()) == list(range(10))
+    assert list(source.zip(source.concat(source)))[9] == (9, 9) and len(source.batch(3)) == 4
+    assert SequenceWrapper([1, 2]).map(str)[1] == "2"
+    shares = DataLoader(source.sharding_filter(), 3, num_workers=2)
+    assert sorted(sum((batch.tolist() for batch in shares), [])) == list(range(10))
+    assert list(IterableWrapper([(1, 2)]).map(lambda a: a + 1, input_col=1)) == [(1, 3)]
+
+    @data.functional_datapipe("doubled_for_test")
+    class Doubler(data.IterDataPipe):
+        def __init__(self, datapipe):
+            self.datapipe = datapipe
+
+        def __iter__(self):
+            return (2 * x for x in self.datapipe)
+
+    assert list(source.doubled_for_test())[-1] == 18
+    with pytest.raises(Exception, match="already taken"):
+        data.functional_datapipe("map")(Doubler)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        source.nothing()
+    with data.guaranteed_datapipes_determinism(), pytest.raises(TypeError, match="is non-deterministic"):
+        data.non_deterministic(Doubler)(source)

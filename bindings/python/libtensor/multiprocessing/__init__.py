@@ -20,30 +20,34 @@ from .spawn import ProcessContext, ProcessException, ProcessExitedException, Pro
 _spawn_module.spawn.__module__ = __name__
 spawn = _spawn_module.spawn  # the function, whose name its module has too
 
-_STRATEGY = "file_descriptor"
+_STRATEGIES = {"file_descriptor", "file_system"}
+_strategy = "file_descriptor"
 
 init_reductions()
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """Returns the names of the ways to share memory: file descriptors, which need no names in the file system.
+    """Returns the names that `set_sharing_strategy` accepts.
 
-    >>> torch.multiprocessing.get_all_sharing_strategies()
-    {'file_descriptor'}
+    >>> sorted(torch.multiprocessing.get_all_sharing_strategies())
+    ['file_descriptor', 'file_system']
     """
-    return {_STRATEGY}
+    return set(_STRATEGIES)
 
 
 def get_sharing_strategy() -> str:
-    """Returns the name of the way in which memory is shared.
+    """Returns the name that was set last. Memory is shared by file descriptors under either name.
 
     >>> torch.multiprocessing.get_sharing_strategy()
     'file_descriptor'
     """
-    return _STRATEGY
+    return _strategy
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accepts the names of PyTorch's strategies. Memory is shared by file descriptors with each of them. Raises AssertionError for other names."""
-    if new_strategy not in ("file_descriptor", "file_system"):
-        raise AssertionError(f"set_sharing_strategy: unknown strategy {new_strategy!r}; 'file_descriptor' and 'file_system' are accepted")
+    """Accepts the name of a strategy and keeps it. Memory is shared by file descriptors under either name. Raises AssertionError for other
+    names."""
+    global _strategy
+    if new_strategy not in _STRATEGIES:
+        raise AssertionError(f"invalid sharing strategy {new_strategy!r}, expected one of {sorted(_STRATEGIES)}")
+    _strategy = new_strategy

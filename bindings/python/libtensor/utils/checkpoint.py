@@ -1,5 +1,6 @@
 """Activation checkpointing: intermediate tensors are not saved for backward, but computed again in the backward pass."""
 
+import enum
 import warnings
 from contextlib import contextmanager, nullcontext
 from threading import local
@@ -11,7 +12,9 @@ from .._gradients.function import Function
 from .._gradients.grad import backward, runs
 from .._gradients.hooks import saved_tensors_hooks
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+__all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType", "check_backward_validity", "checkpoint"]
+__all__ += ["checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable", "get_device_states", "noop_context_fn"]
+__all__ += ["set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]
 
 
 class CheckpointError(RuntimeError):
@@ -255,3 +258,74 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     for start in range(0, last, size):
         input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
     return part(last, len(functions))(input)
+
+
+CheckpointFunction = Reentrant
+
+
+class CheckpointPolicy(enum.Enum):
+    """What selective checkpoints do with the result of an operation."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """Returns two contexts that do nothing, after a warning: all operations of a checkpoint are computed again, whatever the policy says."""
+    warnings.warn("create_selective_checkpoint_contexts: policies are ignored; all operations of a checkpoint are computed again", stacklevel=2)
+    return noop_context_fn()
+
+
+class DefaultDeviceType:
+    """The kind of device whose random numbers reentrant checkpoints keep for arguments that are on no device."""
+
+    _device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device="cuda"):
+        """Sets the kind."""
+        DefaultDeviceType._device_type = device
+
+    @staticmethod
+    def get_device_type():
+        """Returns the kind."""
+        return DefaultDeviceType._device_type
+
+
+def detach_variable(inputs):
+    """Returns a tuple of inputs with tensors as leaves, which require grad as they did. Raises RuntimeError for what is no tuple."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t for t in inputs)
+
+
+def check_backward_validity(inputs):
+    """Warns if no tensor among the inputs requires grad."""
+    if not any(isinstance(t, Tensor) and t.requires_grad for t in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def get_device_states(*args):
+    """Returns the indices of the accelerators of the arguments, and the states of their generators."""
+    from ..cuda import get_rng_state as state_of
+
+    found = sorted({t.device.index for t in args if isinstance(t, Tensor) and t.device.type == "cuda"})
+    return found, [state_of(index) for index in found]
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """Sets the states of the generators of accelerators."""
+    from ..cuda import set_rng_state as set_state_of
+
+    for device, state in zip(devices, states, strict=True):
+        set_state_of(state, device)
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled):
+    """A context manager that is accepted. Errors of checkpoints name the tensor that differs in any case."""
+    yield

@@ -107,8 +107,9 @@ class _Worker:
         self.failed: ExceptionWrapper | None = None
         self.ended = False
 
-    def caught(self) -> ExceptionWrapper:
-        return ExceptionWrapper(where=f"in DataLoader worker process {self.id}")
+    def caught(self) -> Any:
+        wrapper: Any = ExceptionWrapper
+        return wrapper(where=f"in DataLoader worker process {self.id}")
 
     def begin(self) -> None:
         """Makes the fetcher of an epoch. Its exception is sent in the place of the first batch."""

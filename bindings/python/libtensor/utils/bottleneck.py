@@ -1,0 +1,9 @@
+"""The name of a tool that profiles a program, which is not supported."""
+
+from .._inert import refuse as _refuse
+
+__all__ = _refuse(
+    globals(),
+    "the tool is not supported; use cProfile or the profiler",
+    "main",
+)
