@@ -7,6 +7,7 @@ from . import _pytree as _pytree
 from . import _typing_utils as _typing_utils
 from . import backcompat as backcompat
 from . import backend_registration as backend_registration
+from . import benchmark as benchmark
 from . import bottleneck as bottleneck
 from . import bundled_inputs as bundled_inputs
 from . import checkpoint as checkpoint

@@ -107,9 +107,9 @@ class _Worker:
         self.failed: ExceptionWrapper | None = None
         self.ended = False
 
-    def caught(self) -> Any:
+    def caught(self) -> ExceptionWrapper:
         wrapper: Any = ExceptionWrapper
-        return wrapper(where=f"in DataLoader worker process {self.id}")
+        return wrapper(where=f"in DataLoader worker process {self.id}")  # type: ignore[no-any-return]
 
     def begin(self) -> None:
         """Makes the fetcher of an epoch. Its exception is sent in the place of the first batch."""
