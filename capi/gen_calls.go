@@ -1156,6 +1156,515 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Fmod(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // foreach_abs
+		r, err := c.ForeachAbs(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_abs_
+		return c.ForeachAbsInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_acos
+		r, err := c.ForeachAcos(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_acos_
+		return c.ForeachAcosInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_add.list
+		r, err := c.ForeachAddList(f.tensors(0), f.tensors(1), f.scalar(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_add.scalar
+		r, err := c.ForeachAddScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_add.scalars
+		r, err := c.ForeachAddScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_add.tensor
+		r, err := c.ForeachAddTensor(f.tensors(0), f.tensor(1), f.scalar(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_add_.list
+		return c.ForeachAddListInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_add_.scalar
+		return c.ForeachAddScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_add_.scalars
+		return c.ForeachAddScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_add_.tensor
+		return c.ForeachAddTensorInPlace(f.tensors(0), f.tensor(1), f.scalar(2))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcdiv.scalar
+		r, err := c.ForeachAddcdivScalar(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcdiv.scalars
+		r, err := c.ForeachAddcdivScalars(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcdiv.tensor
+		r, err := c.ForeachAddcdivTensor(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcdiv_.scalar
+		return c.ForeachAddcdivScalarInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcdiv_.scalars
+		return c.ForeachAddcdivScalarsInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcdiv_.tensor
+		return c.ForeachAddcdivTensorInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcmul.scalar
+		r, err := c.ForeachAddcmulScalar(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcmul.scalars
+		r, err := c.ForeachAddcmulScalars(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcmul.tensor
+		r, err := c.ForeachAddcmulTensor(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcmul_.scalar
+		return c.ForeachAddcmulScalarInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalar(3))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcmul_.scalars
+		return c.ForeachAddcmulScalarsInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.scalars(3))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_addcmul_.tensor
+		return c.ForeachAddcmulTensorInPlace(f.tensors(0), f.tensors(1), f.tensors(2), f.tensor(3))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_asin
+		r, err := c.ForeachAsin(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_asin_
+		return c.ForeachAsinInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_atan
+		r, err := c.ForeachAtan(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_atan_
+		return c.ForeachAtanInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_ceil
+		r, err := c.ForeachCeil(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_ceil_
+		return c.ForeachCeilInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_max.list
+		r, err := c.ForeachClampMaxList(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_max.scalar
+		r, err := c.ForeachClampMaxScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_max.scalars
+		r, err := c.ForeachClampMaxScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_max_.list
+		return c.ForeachClampMaxListInPlace(f.tensors(0), f.tensors(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_max_.scalar
+		return c.ForeachClampMaxScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_max_.scalars
+		return c.ForeachClampMaxScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_min.list
+		r, err := c.ForeachClampMinList(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_min.scalar
+		r, err := c.ForeachClampMinScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_min.scalars
+		r, err := c.ForeachClampMinScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_min_.list
+		return c.ForeachClampMinListInPlace(f.tensors(0), f.tensors(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_min_.scalar
+		return c.ForeachClampMinScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clamp_min_.scalars
+		return c.ForeachClampMinScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_clone
+		r, err := c.ForeachClone(f.tensors(0), f.format(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_copy_
+		return c.ForeachCopyInPlace(f.tensors(0), f.tensors(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_cos
+		r, err := c.ForeachCos(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_cos_
+		return c.ForeachCosInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_cosh
+		r, err := c.ForeachCosh(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_cosh_
+		return c.ForeachCoshInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_div.list
+		r, err := c.ForeachDivList(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_div.scalar
+		r, err := c.ForeachDivScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_div.scalars
+		r, err := c.ForeachDivScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_div.tensor
+		r, err := c.ForeachDivTensor(f.tensors(0), f.tensor(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_div_.list
+		return c.ForeachDivListInPlace(f.tensors(0), f.tensors(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_div_.scalar
+		return c.ForeachDivScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_div_.scalars
+		return c.ForeachDivScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_div_.tensor
+		return c.ForeachDivTensorInPlace(f.tensors(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_erf
+		r, err := c.ForeachErf(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_erf_
+		return c.ForeachErfInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_erfc
+		r, err := c.ForeachErfc(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_erfc_
+		return c.ForeachErfcInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_exp
+		r, err := c.ForeachExp(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_exp_
+		return c.ForeachExpInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_expm1
+		r, err := c.ForeachExpm1(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_expm1_
+		return c.ForeachExpm1InPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_floor
+		r, err := c.ForeachFloor(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_floor_
+		return c.ForeachFloorInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_frac
+		r, err := c.ForeachFrac(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_frac_
+		return c.ForeachFracInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_lerp.list
+		r, err := c.ForeachLerpList(f.tensors(0), f.tensors(1), f.tensors(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_lerp.scalar
+		r, err := c.ForeachLerpScalar(f.tensors(0), f.tensors(1), f.scalar(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_lerp.scalars
+		r, err := c.ForeachLerpScalars(f.tensors(0), f.tensors(1), f.scalars(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_lerp_.list
+		return c.ForeachLerpListInPlace(f.tensors(0), f.tensors(1), f.tensors(2))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_lerp_.scalar
+		return c.ForeachLerpScalarInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_lerp_.scalars
+		return c.ForeachLerpScalarsInPlace(f.tensors(0), f.tensors(1), f.scalars(2))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_lgamma
+		r, err := c.ForeachLgamma(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_lgamma_
+		return c.ForeachLgammaInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_log
+		r, err := c.ForeachLog(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_log10
+		r, err := c.ForeachLog10(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_log10_
+		return c.ForeachLog10InPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_log1p
+		r, err := c.ForeachLog1p(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_log1p_
+		return c.ForeachLog1pInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_log2
+		r, err := c.ForeachLog2(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_log2_
+		return c.ForeachLog2InPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_log_
+		return c.ForeachLogInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_max
+		r, err := c.ForeachMax(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_maximum.list
+		r, err := c.ForeachMaximumList(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_maximum.scalar
+		r, err := c.ForeachMaximumScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_maximum.scalars
+		r, err := c.ForeachMaximumScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_maximum_.list
+		return c.ForeachMaximumListInPlace(f.tensors(0), f.tensors(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_maximum_.scalar
+		return c.ForeachMaximumScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_maximum_.scalars
+		return c.ForeachMaximumScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_minimum.list
+		r, err := c.ForeachMinimumList(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_minimum.scalar
+		r, err := c.ForeachMinimumScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_minimum.scalars
+		r, err := c.ForeachMinimumScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_minimum_.list
+		return c.ForeachMinimumListInPlace(f.tensors(0), f.tensors(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_minimum_.scalar
+		return c.ForeachMinimumScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_minimum_.scalars
+		return c.ForeachMinimumScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mm
+		r, err := c.ForeachMm(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mul.list
+		r, err := c.ForeachMulList(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mul.scalar
+		r, err := c.ForeachMulScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mul.scalars
+		r, err := c.ForeachMulScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mul.tensor
+		r, err := c.ForeachMulTensor(f.tensors(0), f.tensor(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mul_.list
+		return c.ForeachMulListInPlace(f.tensors(0), f.tensors(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mul_.scalar
+		return c.ForeachMulScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mul_.scalars
+		return c.ForeachMulScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_mul_.tensor
+		return c.ForeachMulTensorInPlace(f.tensors(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_neg
+		r, err := c.ForeachNeg(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_neg_
+		return c.ForeachNegInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_norm
+		r, err := c.ForeachNorm(f.tensors(0), f.scalar(1), f.dtype(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_pow.base
+		r, err := c.ForeachPowBase(f.scalar(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_pow.list
+		r, err := c.ForeachPowList(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_pow.scalar
+		r, err := c.ForeachPowScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_pow.scalars
+		r, err := c.ForeachPowScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_pow_.list
+		return c.ForeachPowListInPlace(f.tensors(0), f.tensors(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_pow_.scalar
+		return c.ForeachPowScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_pow_.scalars
+		return c.ForeachPowScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_reciprocal
+		r, err := c.ForeachReciprocal(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_reciprocal_
+		return c.ForeachReciprocalInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_round
+		r, err := c.ForeachRound(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_round_
+		return c.ForeachRoundInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_rsqrt
+		r, err := c.ForeachRsqrt(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_rsqrt_
+		return c.ForeachRsqrtInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sigmoid
+		r, err := c.ForeachSigmoid(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sigmoid_
+		return c.ForeachSigmoidInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sign
+		r, err := c.ForeachSign(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sign_
+		return c.ForeachSignInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sin
+		r, err := c.ForeachSin(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sin_
+		return c.ForeachSinInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sinh
+		r, err := c.ForeachSinh(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sinh_
+		return c.ForeachSinhInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sqrt
+		r, err := c.ForeachSqrt(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sqrt_
+		return c.ForeachSqrtInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sub.list
+		r, err := c.ForeachSubList(f.tensors(0), f.tensors(1), f.scalar(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sub.scalar
+		r, err := c.ForeachSubScalar(f.tensors(0), f.scalar(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sub.scalars
+		r, err := c.ForeachSubScalars(f.tensors(0), f.scalars(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sub_.list
+		return c.ForeachSubListInPlace(f.tensors(0), f.tensors(1), f.scalar(2))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sub_.scalar
+		return c.ForeachSubScalarInPlace(f.tensors(0), f.scalar(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_sub_.scalars
+		return c.ForeachSubScalarsInPlace(f.tensors(0), f.scalars(1))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_tan
+		r, err := c.ForeachTan(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_tan_
+		return c.ForeachTanInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_tanh
+		r, err := c.ForeachTanh(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_tanh_
+		return c.ForeachTanhInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_trunc
+		r, err := c.ForeachTrunc(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // foreach_trunc_
+		return c.ForeachTruncInPlace(f.tensors(0))
+	},
+	func(c aten.Ctx, f frame) error { // foreach_zero_
+		return c.ForeachZeroInPlace(f.tensors(0))
+	},
 	func(c aten.Ctx, f frame) error { // frac
 		r0, err := c.Frac(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -1191,6 +1700,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // full_like
 		r0, err := c.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
 		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fused_adagrad_
+		return c.FusedAdagrad(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.float(4), f.float(5), f.float(6), f.float(7), f.bool(8), f.tensorOptional(9), f.tensorOptional(10))
+	},
+	func(c aten.Ctx, f frame) error { // fused_adam_
+		return c.FusedAdam(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.tensors(4), f.tensors(5), f.float(6), f.float(7), f.float(8), f.float(9), f.float(10), f.bool(11), f.bool(12), f.tensorOptional(13), f.tensorOptional(14))
+	},
+	func(c aten.Ctx, f frame) error { // fused_adamw_
+		return c.FusedAdamw(f.tensors(0), f.tensors(1), f.tensors(2), f.tensors(3), f.tensors(4), f.tensors(5), f.float(6), f.float(7), f.float(8), f.float(9), f.float(10), f.bool(11), f.bool(12), f.tensorOptional(13), f.tensorOptional(14))
+	},
+	func(c aten.Ctx, f frame) error { // fused_sgd_
+		return c.FusedSgd(f.tensors(0), f.tensors(1), f.tensors(2), f.float(3), f.float(4), f.float(5), f.float(6), f.bool(7), f.bool(8), f.bool(9), f.tensorOptional(10), f.tensorOptional(11))
 	},
 	func(c aten.Ctx, f frame) error { // gather
 		r0, err := c.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))

@@ -1643,6 +1643,707 @@ static const lt_parameter of_fmod[] = {
     {"other", NULL, 'O', -1, 0, {0}},
 };
 
+static const lt_parameter of_foreach_abs[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_abs_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_acos[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_acos_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_add_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_add_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_add_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_add_tensor[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'T', -1, 0, {0}},
+    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_add__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_add__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_add__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_add__tensor[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'T', -1, 0, {0}},
+    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_addcdiv_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"value", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_addcdiv_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_addcdiv_tensor[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_addcdiv__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"value", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_addcdiv__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_addcdiv__tensor[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_addcmul_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"value", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_addcmul_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_addcmul_tensor[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_addcmul__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"value", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_addcmul__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_addcmul__tensor[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensor1", NULL, 'A', -1, 0, {0}},
+    {"tensor2", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_asin[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_asin_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_atan[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_atan_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_ceil[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_ceil_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_max_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_max_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_max_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_max__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_max__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_max__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_min_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_min_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_min_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_min__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_min__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clamp_min__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_clone[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_foreach_copy_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"src", NULL, 'A', -1, 0, {0}},
+    {"non_blocking", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_foreach_cos[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_cos_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_cosh[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_cosh_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_div_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_div_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_div_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_div_tensor[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_div__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_div__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_div__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_div__tensor[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_erf[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_erf_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_erfc[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_erfc_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_exp[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_exp_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_expm1[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_expm1_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_floor[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_floor_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_frac[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_frac_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_lerp_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensors1", NULL, 'A', -1, 0, {0}},
+    {"weights", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_lerp_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensors1", NULL, 'A', -1, 0, {0}},
+    {"weight", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_lerp_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"tensors1", NULL, 'A', -1, 0, {0}},
+    {"weight", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_lerp__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensors1", NULL, 'A', -1, 0, {0}},
+    {"weights", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_lerp__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensors1", NULL, 'A', -1, 0, {0}},
+    {"weight", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_lerp__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"tensors1", NULL, 'A', -1, 0, {0}},
+    {"weight", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_lgamma[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_lgamma_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_log[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_log10[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_log10_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_log1p[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_log1p_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_log2[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_log2_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_log_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_max[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_maximum_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_maximum_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_maximum_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_maximum__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_maximum__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_maximum__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_minimum_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_minimum_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_minimum_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_minimum__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_minimum__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_minimum__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mm[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"mat2", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mul_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mul_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mul_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mul_tensor[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mul__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mul__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mul__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_mul__tensor[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_neg[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_neg_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_norm[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"ord", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 2}}}},
+    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_foreach_pow_base[] = {
+    {"self", NULL, 'S', -1, 0, {0}},
+    {"exponent", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_pow_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"exponent", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_pow_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"exponent", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_pow_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"exponent", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_pow__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"exponent", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_pow__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"exponent", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_pow__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"exponent", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_reciprocal[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_reciprocal_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_round[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_round_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_rsqrt[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_rsqrt_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_sigmoid[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_sigmoid_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_sign[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_sign_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_sin[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_sin_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_sinh[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_sinh_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_sqrt[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_sqrt_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_sub_list[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_sub_scalar[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_sub_scalars[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_sub__list[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"other", NULL, 'A', -1, 0, {0}},
+    {"alpha", NULL, 'S', -1, LT_BY_NAME | LT_DEFAULT, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_foreach_sub__scalar[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalar", NULL, 'S', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_sub__scalars[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"scalars", NULL, 'N', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_tan[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_tan_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_tanh[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_tanh_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_trunc[] = {
+    {"self", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_foreach_trunc_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
+static const lt_parameter of_foreach_zero_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+};
+
 static const lt_parameter of_frac[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -1710,6 +2411,71 @@ static const lt_parameter of_full_like[] = {
     {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
     {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_fused_adagrad_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"grads", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"state_sums", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"state_steps", NULL, 'A', -1, 0, {0}},
+    {"lr", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"lr_decay", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"weight_decay", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"eps", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"maximize", NULL, 'B', -1, LT_BY_NAME, {0}},
+    {"grad_scale", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"found_inf", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_fused_adam_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"grads", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"exp_avgs", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"exp_avg_sqs", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"max_exp_avg_sqs", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"state_steps", NULL, 'A', -1, 0, {0}},
+    {"lr", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"beta1", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"beta2", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"weight_decay", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"eps", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"amsgrad", NULL, 'B', -1, LT_BY_NAME, {0}},
+    {"maximize", NULL, 'B', -1, LT_BY_NAME, {0}},
+    {"grad_scale", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"found_inf", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_fused_adamw_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"grads", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"exp_avgs", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"exp_avg_sqs", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"max_exp_avg_sqs", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"state_steps", NULL, 'A', -1, 0, {0}},
+    {"lr", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"beta1", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"beta2", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"weight_decay", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"eps", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"amsgrad", NULL, 'B', -1, LT_BY_NAME, {0}},
+    {"maximize", NULL, 'B', -1, LT_BY_NAME, {0}},
+    {"grad_scale", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"found_inf", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_fused_sgd_[] = {
+    {"self", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"grads", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"momentum_buffer_list", NULL, 'A', -1, LT_MUTATED, {0}},
+    {"weight_decay", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"momentum", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"lr", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"dampening", NULL, 'F', -1, LT_BY_NAME, {0}},
+    {"nesterov", NULL, 'B', -1, LT_BY_NAME, {0}},
+    {"maximize", NULL, 'B', -1, LT_BY_NAME, {0}},
+    {"is_first_step", NULL, 'B', -1, LT_BY_NAME, {0}},
+    {"grad_scale", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"found_inf", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_gather[] = {
@@ -6877,6 +7643,151 @@ lt_operator lt_operators[] = {
     {lt_run, "fmax", "fmax", "fmax_", of_fmax, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "fmin", "fmin", "fmin_", of_fmin, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "fmod", "fmod", "fmod_", of_fmod, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "foreach_abs", "foreach_abs", "foreach_abs_", of_foreach_abs, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_abs_", "foreach_abs_", "foreach_abs_", of_foreach_abs_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_acos", "foreach_acos", "foreach_acos_", of_foreach_acos, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_acos_", "foreach_acos_", "foreach_acos_", of_foreach_acos_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_add.list", "foreach_add", "foreach_add_", of_foreach_add_list, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_add.scalar", "foreach_add", "foreach_add_", of_foreach_add_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_add.scalars", "foreach_add", "foreach_add_", of_foreach_add_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_add.tensor", "foreach_add", "foreach_add_", of_foreach_add_tensor, 3, "A", "out", "(sequence of Tensor input, Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_add_.list", "foreach_add_", "foreach_add_", of_foreach_add__list, 3, "", "", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_add_.scalar", "foreach_add_", "foreach_add_", of_foreach_add__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_add_.scalars", "foreach_add_", "foreach_add_", of_foreach_add__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_add_.tensor", "foreach_add_", "foreach_add_", of_foreach_add__tensor, 3, "", "", "(sequence of Tensor input, Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_addcdiv.scalar", "foreach_addcdiv", "foreach_addcdiv_", of_foreach_addcdiv_scalar, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_addcdiv.scalars", "foreach_addcdiv", "foreach_addcdiv_", of_foreach_addcdiv_scalars, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_addcdiv.tensor", "foreach_addcdiv", "foreach_addcdiv_", of_foreach_addcdiv_tensor, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_addcdiv_.scalar", "foreach_addcdiv_", "foreach_addcdiv_", of_foreach_addcdiv__scalar, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_addcdiv_.scalars", "foreach_addcdiv_", "foreach_addcdiv_", of_foreach_addcdiv__scalars, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_addcdiv_.tensor", "foreach_addcdiv_", "foreach_addcdiv_", of_foreach_addcdiv__tensor, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_addcmul.scalar", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcmul_scalar, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_addcmul.scalars", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcmul_scalars, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_addcmul.tensor", "foreach_addcmul", "foreach_addcmul_", of_foreach_addcmul_tensor, 4, "A", "out", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_addcmul_.scalar", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcmul__scalar, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_addcmul_.scalars", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcmul__scalars, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_addcmul_.tensor", "foreach_addcmul_", "foreach_addcmul_", of_foreach_addcmul__tensor, 4, "", "", "(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_asin", "foreach_asin", "foreach_asin_", of_foreach_asin, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_asin_", "foreach_asin_", "foreach_asin_", of_foreach_asin_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_atan", "foreach_atan", "foreach_atan_", of_foreach_atan, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_atan_", "foreach_atan_", "foreach_atan_", of_foreach_atan_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_ceil", "foreach_ceil", "foreach_ceil_", of_foreach_ceil, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_ceil_", "foreach_ceil_", "foreach_ceil_", of_foreach_ceil_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_max.list", "foreach_clamp_max", "foreach_clamp_max_", of_foreach_clamp_max_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_clamp_max.scalar", "foreach_clamp_max", "foreach_clamp_max_", of_foreach_clamp_max_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_max.scalars", "foreach_clamp_max", "foreach_clamp_max_", of_foreach_clamp_max_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_clamp_max_.list", "foreach_clamp_max_", "foreach_clamp_max_", of_foreach_clamp_max__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_clamp_max_.scalar", "foreach_clamp_max_", "foreach_clamp_max_", of_foreach_clamp_max__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_max_.scalars", "foreach_clamp_max_", "foreach_clamp_max_", of_foreach_clamp_max__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_clamp_min.list", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_clamp_min_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_clamp_min.scalar", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_clamp_min_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_min.scalars", "foreach_clamp_min", "foreach_clamp_min_", of_foreach_clamp_min_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_clamp_min_.list", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_clamp_min__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_clamp_min_.scalar", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_clamp_min__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_clamp_min_.scalars", "foreach_clamp_min_", "foreach_clamp_min_", of_foreach_clamp_min__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_clone", "foreach_clone", "foreach_clone_", of_foreach_clone, 2, "A", "out", "(sequence of Tensor input, *, memory_format memory_format=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_copy_", "foreach_copy_", "foreach_copy_", of_foreach_copy_, 3, "", "", "(sequence of Tensor input, sequence of Tensor src, bool non_blocking=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_cos", "foreach_cos", "foreach_cos_", of_foreach_cos, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_cos_", "foreach_cos_", "foreach_cos_", of_foreach_cos_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_cosh", "foreach_cosh", "foreach_cosh_", of_foreach_cosh, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_cosh_", "foreach_cosh_", "foreach_cosh_", of_foreach_cosh_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_div.list", "foreach_div", "foreach_div_", of_foreach_div_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_div.scalar", "foreach_div", "foreach_div_", of_foreach_div_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_div.scalars", "foreach_div", "foreach_div_", of_foreach_div_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_div.tensor", "foreach_div", "foreach_div_", of_foreach_div_tensor, 2, "A", "out", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_div_.list", "foreach_div_", "foreach_div_", of_foreach_div__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_div_.scalar", "foreach_div_", "foreach_div_", of_foreach_div__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_div_.scalars", "foreach_div_", "foreach_div_", of_foreach_div__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_div_.tensor", "foreach_div_", "foreach_div_", of_foreach_div__tensor, 2, "", "", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_erf", "foreach_erf", "foreach_erf_", of_foreach_erf, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_erf_", "foreach_erf_", "foreach_erf_", of_foreach_erf_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_erfc", "foreach_erfc", "foreach_erfc_", of_foreach_erfc, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_erfc_", "foreach_erfc_", "foreach_erfc_", of_foreach_erfc_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_exp", "foreach_exp", "foreach_exp_", of_foreach_exp, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_exp_", "foreach_exp_", "foreach_exp_", of_foreach_exp_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_expm1", "foreach_expm1", "foreach_expm1_", of_foreach_expm1, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_expm1_", "foreach_expm1_", "foreach_expm1_", of_foreach_expm1_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_floor", "foreach_floor", "foreach_floor_", of_foreach_floor, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_floor_", "foreach_floor_", "foreach_floor_", of_foreach_floor_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_frac", "foreach_frac", "foreach_frac_", of_foreach_frac, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_frac_", "foreach_frac_", "foreach_frac_", of_foreach_frac_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_lerp.list", "foreach_lerp", "foreach_lerp_", of_foreach_lerp_list, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_lerp.scalar", "foreach_lerp", "foreach_lerp_", of_foreach_lerp_scalar, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor tensors1, Number weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_lerp.scalars", "foreach_lerp", "foreach_lerp_", of_foreach_lerp_scalars, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_lerp_.list", "foreach_lerp_", "foreach_lerp_", of_foreach_lerp__list, 3, "", "", "(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_lerp_.scalar", "foreach_lerp_", "foreach_lerp_", of_foreach_lerp__scalar, 3, "", "", "(sequence of Tensor input, sequence of Tensor tensors1, Number weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_lerp_.scalars", "foreach_lerp_", "foreach_lerp_", of_foreach_lerp__scalars, 3, "", "", "(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_lgamma", "foreach_lgamma", "foreach_lgamma_", of_foreach_lgamma, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_lgamma_", "foreach_lgamma_", "foreach_lgamma_", of_foreach_lgamma_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log", "foreach_log", "foreach_log_", of_foreach_log, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log10", "foreach_log10", "foreach_log10_", of_foreach_log10, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log10_", "foreach_log10_", "foreach_log10_", of_foreach_log10_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log1p", "foreach_log1p", "foreach_log1p_", of_foreach_log1p, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log1p_", "foreach_log1p_", "foreach_log1p_", of_foreach_log1p_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log2", "foreach_log2", "foreach_log2_", of_foreach_log2, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log2_", "foreach_log2_", "foreach_log2_", of_foreach_log2_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_log_", "foreach_log_", "foreach_log_", of_foreach_log_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_max", "foreach_max", "foreach_max_", of_foreach_max, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_maximum.list", "foreach_maximum", "foreach_maximum_", of_foreach_maximum_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_maximum.scalar", "foreach_maximum", "foreach_maximum_", of_foreach_maximum_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_maximum.scalars", "foreach_maximum", "foreach_maximum_", of_foreach_maximum_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_maximum_.list", "foreach_maximum_", "foreach_maximum_", of_foreach_maximum__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_maximum_.scalar", "foreach_maximum_", "foreach_maximum_", of_foreach_maximum__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_maximum_.scalars", "foreach_maximum_", "foreach_maximum_", of_foreach_maximum__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_minimum.list", "foreach_minimum", "foreach_minimum_", of_foreach_minimum_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_minimum.scalar", "foreach_minimum", "foreach_minimum_", of_foreach_minimum_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_minimum.scalars", "foreach_minimum", "foreach_minimum_", of_foreach_minimum_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_minimum_.list", "foreach_minimum_", "foreach_minimum_", of_foreach_minimum__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_minimum_.scalar", "foreach_minimum_", "foreach_minimum_", of_foreach_minimum__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_minimum_.scalars", "foreach_minimum_", "foreach_minimum_", of_foreach_minimum__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_mm", "foreach_mm", "foreach_mm_", of_foreach_mm, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor mat2)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_mul.list", "foreach_mul", "foreach_mul_", of_foreach_mul_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_mul.scalar", "foreach_mul", "foreach_mul_", of_foreach_mul_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_mul.scalars", "foreach_mul", "foreach_mul_", of_foreach_mul_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_mul.tensor", "foreach_mul", "foreach_mul_", of_foreach_mul_tensor, 2, "A", "out", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_mul_.list", "foreach_mul_", "foreach_mul_", of_foreach_mul__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_mul_.scalar", "foreach_mul_", "foreach_mul_", of_foreach_mul__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_mul_.scalars", "foreach_mul_", "foreach_mul_", of_foreach_mul__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_mul_.tensor", "foreach_mul_", "foreach_mul_", of_foreach_mul__tensor, 2, "", "", "(sequence of Tensor input, Tensor other)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_neg", "foreach_neg", "foreach_neg_", of_foreach_neg, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_neg_", "foreach_neg_", "foreach_neg_", of_foreach_neg_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_norm", "foreach_norm", "foreach_norm_", of_foreach_norm, 3, "A", "out", "(sequence of Tensor input, Number ord=2, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_pow.base", "foreach_pow", "foreach_pow_", of_foreach_pow_base, 2, "A", "out", "(Number input, sequence of Tensor exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 3},
+    {lt_run, "foreach_pow.list", "foreach_pow", "foreach_pow_", of_foreach_pow_list, 2, "A", "out", "(sequence of Tensor input, sequence of Tensor exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_pow.scalar", "foreach_pow", "foreach_pow_", of_foreach_pow_scalar, 2, "A", "out", "(sequence of Tensor input, Number exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_pow.scalars", "foreach_pow", "foreach_pow_", of_foreach_pow_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_pow_.list", "foreach_pow_", "foreach_pow_", of_foreach_pow__list, 2, "", "", "(sequence of Tensor input, sequence of Tensor exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_pow_.scalar", "foreach_pow_", "foreach_pow_", of_foreach_pow__scalar, 2, "", "", "(sequence of Tensor input, Number exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_pow_.scalars", "foreach_pow_", "foreach_pow_", of_foreach_pow__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number exponent)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_reciprocal", "foreach_reciprocal", "foreach_reciprocal_", of_foreach_reciprocal, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_reciprocal_", "foreach_reciprocal_", "foreach_reciprocal_", of_foreach_reciprocal_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_round", "foreach_round", "foreach_round_", of_foreach_round, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_round_", "foreach_round_", "foreach_round_", of_foreach_round_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_rsqrt", "foreach_rsqrt", "foreach_rsqrt_", of_foreach_rsqrt, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_rsqrt_", "foreach_rsqrt_", "foreach_rsqrt_", of_foreach_rsqrt_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sigmoid", "foreach_sigmoid", "foreach_sigmoid_", of_foreach_sigmoid, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sigmoid_", "foreach_sigmoid_", "foreach_sigmoid_", of_foreach_sigmoid_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sign", "foreach_sign", "foreach_sign_", of_foreach_sign, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sign_", "foreach_sign_", "foreach_sign_", of_foreach_sign_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sin", "foreach_sin", "foreach_sin_", of_foreach_sin, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sin_", "foreach_sin_", "foreach_sin_", of_foreach_sin_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sinh", "foreach_sinh", "foreach_sinh_", of_foreach_sinh, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sinh_", "foreach_sinh_", "foreach_sinh_", of_foreach_sinh_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sqrt", "foreach_sqrt", "foreach_sqrt_", of_foreach_sqrt, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sqrt_", "foreach_sqrt_", "foreach_sqrt_", of_foreach_sqrt_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sub.list", "foreach_sub", "foreach_sub_", of_foreach_sub_list, 3, "A", "out", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_sub.scalar", "foreach_sub", "foreach_sub_", of_foreach_sub_scalar, 2, "A", "out", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sub.scalars", "foreach_sub", "foreach_sub_", of_foreach_sub_scalars, 2, "A", "out", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_sub_.list", "foreach_sub_", "foreach_sub_", of_foreach_sub__list, 3, "", "", "(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "foreach_sub_.scalar", "foreach_sub_", "foreach_sub_", of_foreach_sub__scalar, 2, "", "", "(sequence of Tensor input, Number scalar)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_sub_.scalars", "foreach_sub_", "foreach_sub_", of_foreach_sub__scalars, 2, "", "", "(sequence of Tensor input, sequence of Number scalars)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 2},
+    {lt_run, "foreach_tan", "foreach_tan", "foreach_tan_", of_foreach_tan, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_tan_", "foreach_tan_", "foreach_tan_", of_foreach_tan_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_tanh", "foreach_tanh", "foreach_tanh_", of_foreach_tanh, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_tanh_", "foreach_tanh_", "foreach_tanh_", of_foreach_tanh_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_trunc", "foreach_trunc", "foreach_trunc_", of_foreach_trunc, 1, "A", "out", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_trunc_", "foreach_trunc_", "foreach_trunc_", of_foreach_trunc_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "foreach_zero_", "foreach_zero_", "foreach_zero_", of_foreach_zero_, 1, "", "", "(sequence of Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "frac", "frac", "frac_", of_frac, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "frexp", "frexp", "frexp_", of_frexp, 1, "TT", "mantissa\0exponent", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "frobenius_norm", "frobenius_norm", "frobenius_norm_", of_frobenius_norm, 3, "T", "out", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -6886,6 +7797,10 @@ lt_operator lt_operators[] = {
     {lt_run, "from_file", "from_file", "from_file_", of_from_file, 6, "T", "out", "(str filename, bool shared=None, int size=0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "full", "full", "full_", of_full, 5, "T", "out", "(sequence of int size, Number fill_value, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "full_like", "full_like", "full_like_", of_full_like, 6, "T", "out", "(Tensor input, Number fill_value, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fused_adagrad_", "fused_adagrad_", "fused_adagrad_", of_fused_adagrad_, 11, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor state_sums, sequence of Tensor state_steps, *, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fused_adam_", "fused_adam_", "fused_adam_", of_fused_adam_, 15, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor exp_avgs, sequence of Tensor exp_avg_sqs, sequence of Tensor max_exp_avg_sqs, sequence of Tensor state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fused_adamw_", "fused_adamw_", "fused_adamw_", of_fused_adamw_, 15, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor exp_avgs, sequence of Tensor exp_avg_sqs, sequence of Tensor max_exp_avg_sqs, sequence of Tensor state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "fused_sgd_", "fused_sgd_", "fused_sgd_", of_fused_sgd_, 12, "", "", "(sequence of Tensor input, sequence of Tensor grads, sequence of Tensor momentum_buffer_list, *, float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor grad_scale=None, Tensor found_inf=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gather", "gather", "gather_", of_gather, 4, "T", "out", "(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "gcd", "gcd", "gcd_", of_gcd, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "ge", "ge", "ge_", of_ge, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},

@@ -1608,6 +1608,514 @@ TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other);
 TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
+// Returns a list with the results of `abs` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_abs(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `abs` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_abs_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `acos` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_acos(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `acos` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_acos_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `asin` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_asin(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `asin` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_asin_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `atan` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_atan(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `atan` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_atan_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `ceil` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_ceil(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `ceil` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_ceil_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `cos` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_cos(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `cos` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_cos_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `cosh` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_cosh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `cosh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_cosh_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `erf` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_erf(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `erf` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_erf_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `erfc` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_erfc(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `erfc` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_erfc_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `exp` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_exp(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `exp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_exp_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `expm1` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_expm1(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `expm1` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_expm1_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `floor` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_floor(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `floor` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_floor_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `frac` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_frac(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `frac` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_frac_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `lgamma` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_lgamma(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `lgamma` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_lgamma_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `log` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_log(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `log` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_log_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `log10` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_log10(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `log10` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_log10_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `log1p` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_log1p(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `log1p` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_log1p_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `log2` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_log2(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `log2` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_log2_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `neg` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_neg(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `neg` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_neg_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_reciprocal(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_reciprocal_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `round` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_round(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `round` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_round_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_rsqrt(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_rsqrt_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_sigmoid(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_sigmoid_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `sign` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_sign(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `sign` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_sign_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `sin` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_sin(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `sin` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_sin_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `sinh` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_sinh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `sinh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_sinh_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `sqrt` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_sqrt(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `sqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_sqrt_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `tan` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_tan(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `tan` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_tan_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `tanh` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_tanh(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `tanh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_tanh_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `trunc` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_trunc(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `trunc` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_trunc_(const tensor_t *const *self, int64_t self_len);
+
+// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_add_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_add__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
+
+// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_add_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_add__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha);
+
+// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_add_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_add__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_add_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_add__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_scalar alpha);
+
+// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_sub_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_sub__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
+
+// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_sub_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_sub__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_scalar alpha);
+
+// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_sub_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_sub__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_mul_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_mul__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
+
+// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_mul_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_mul__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
+
+// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_mul_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_mul__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_mul_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_mul__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other);
+
+// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_div_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_div__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
+
+// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_div_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_div__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
+
+// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_div_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_div__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_div_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_div__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *other);
+
+// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_clamp_max_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_clamp_max__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
+
+// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_clamp_max_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_clamp_max__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
+
+// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_clamp_max_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_clamp_max__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_clamp_min_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_clamp_min__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
+
+// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_clamp_min_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_clamp_min__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
+
+// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_clamp_min_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_clamp_min__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_maximum_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_maximum__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
+
+// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_maximum_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_maximum__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
+
+// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_maximum_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_maximum__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_minimum_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_minimum__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar scalar);
+
+// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_minimum_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_minimum__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *other, int64_t other_len);
+
+// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_minimum_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_minimum__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_pow_scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_pow__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent);
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_pow_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len);
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_pow_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_pow__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len);
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_pow_base(tensor_scalar self, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
+
+// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_lerp_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, tensor_scalar weight, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_lerp__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, tensor_scalar weight);
+
+// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_lerp_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_t *const *weights, int64_t weights_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_lerp__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_t *const *weights, int64_t weights_len);
+
+// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_lerp_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_scalar *weight, int64_t weight_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_lerp__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensors1, int64_t tensors1_len, const tensor_scalar *weight, int64_t weight_len);
+
+// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_addcmul_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_addcmul__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value);
+
+// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_addcmul_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_addcmul__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_addcmul_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_addcmul__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars);
+
+// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_addcdiv_scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_addcdiv__scalar(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, tensor_scalar value);
+
+// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_addcdiv_scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_addcdiv__scalars(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_scalar *scalars, int64_t scalars_len);
+
+// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_addcdiv_tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_addcdiv__tensor(const tensor_t *const *self, int64_t self_len, const tensor_t *const *tensor1, int64_t tensor1_len, const tensor_t *const *tensor2, int64_t tensor2_len, const tensor_t *scalars);
+
+// Returns a list with the results of `linalg.vector_norm` for the tensors of `self` and the corresponding items of other lists.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_foreach_norm(const tensor_t *const *self, int64_t self_len, tensor_scalar ord, tensor_dtype dtype, tensor_t ***out, int64_t *out_len);
+
+// Returns a list with the results of `max` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_max(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
+
+// Returns a list with the results of `mm` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_mm(const tensor_t *const *self, int64_t self_len, const tensor_t *const *mat2, int64_t mat2_len, tensor_t ***out, int64_t *out_len);
+
+// Returns a list with the results of `clone` for the tensors of `self` and the corresponding items of other lists.
+// Absent: memory_format TENSOR_FORMAT_NONE.
+TENSOR_API tensor_status tensor_foreach_clone(const tensor_t *const *self, int64_t self_len, tensor_memory_format memory_format, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `copy_` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_copy_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *src, int64_t src_len, bool non_blocking);
+
+// Writes the results of `zero_` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_zero_(const tensor_t *const *self, int64_t self_len);
+
 // The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
 TENSOR_API tensor_status tensor_bitwise_and(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_bitwise_and_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out);
@@ -4854,6 +5362,32 @@ TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out);
 // Whether `self` was made in inference mode, or is a view of such a tensor: recorded calls do not save it, and outside of that
 // mode it is not written to.
 TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out);
+
+// Updates all parameters `self` in place by stochastic gradient descent: `v = momentum * v + (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient
+// plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
+// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Absent: grad_scale NULL, found_inf NULL.
+TENSOR_API tensor_status tensor_fused_sgd_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *momentum_buffer_list, int64_t momentum_buffer_list_len, double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize, bool is_first_step, const tensor_t *grad_scale, const tensor_t *found_inf);
+
+// Updates all parameters `self` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
+// `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`, where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of
+// `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
+// `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Absent: grad_scale NULL, found_inf NULL.
+TENSOR_API tensor_status tensor_fused_adam_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *exp_avgs, int64_t exp_avgs_len, const tensor_t *const *exp_avg_sqs, int64_t exp_avg_sqs_len, const tensor_t *const *max_exp_avg_sqs, int64_t max_exp_avg_sqs_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
+
+// As `fused_adam_`, with decoupled weight decay: `self` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is.
+// Absent: grad_scale NULL, found_inf NULL.
+TENSOR_API tensor_status tensor_fused_adamw_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *exp_avgs, int64_t exp_avgs_len, const tensor_t *const *exp_avg_sqs, int64_t exp_avg_sqs_len, const tensor_t *const *max_exp_avg_sqs, int64_t max_exp_avg_sqs_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
+
+// Updates all parameters `self` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
+// `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
+// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Absent: grad_scale NULL, found_inf NULL.
+TENSOR_API tensor_status tensor_fused_adagrad_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *state_sums, int64_t state_sums_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double lr_decay, double weight_decay, double eps, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 

@@ -6008,6 +6008,938 @@ export function lobpcgAsync(A: TensorLike, k: Int | null, B: TensorLike | null, 
 export function lobpcgAsync(A: TensorLike, k: Int | null, B: TensorLike | null, X: TensorLike | null, n: Int | null, iK: TensorLike | null, niter: Int | null, tol: number | null, largest: boolean | null, options?: { method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
 export function lobpcgAsync(A: TensorLike, k: Int | null, B: TensorLike | null, X: TensorLike | null, n: Int | null, iK: TensorLike | null, niter: Int | null, tol: number | null, largest: boolean | null, method: 'basic' | 'ortho' | null, options?: { signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
 /**
+ * Returns a list with the results of `abs` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAbs(input: List<TensorLike>): Tensor[];
+/** foreachAbs, off the event loop. */
+export function foreachAbsAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `abs` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAbs_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `acos` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAcos(input: List<TensorLike>): Tensor[];
+/** foreachAcos, off the event loop. */
+export function foreachAcosAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `acos` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAcos_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `asin` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAsin(input: List<TensorLike>): Tensor[];
+/** foreachAsin, off the event loop. */
+export function foreachAsinAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `asin` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAsin_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `atan` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAtan(input: List<TensorLike>): Tensor[];
+/** foreachAtan, off the event loop. */
+export function foreachAtanAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `atan` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAtan_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `ceil` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachCeil(input: List<TensorLike>): Tensor[];
+/** foreachCeil, off the event loop. */
+export function foreachCeilAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `ceil` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachCeil_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `cos` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachCos(input: List<TensorLike>): Tensor[];
+/** foreachCos, off the event loop. */
+export function foreachCosAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `cos` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachCos_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `cosh` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachCosh(input: List<TensorLike>): Tensor[];
+/** foreachCosh, off the event loop. */
+export function foreachCoshAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `cosh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachCosh_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `erf` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachErf(input: List<TensorLike>): Tensor[];
+/** foreachErf, off the event loop. */
+export function foreachErfAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `erf` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachErf_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `erfc` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachErfc(input: List<TensorLike>): Tensor[];
+/** foreachErfc, off the event loop. */
+export function foreachErfcAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `erfc` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachErfc_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `exp` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachExp(input: List<TensorLike>): Tensor[];
+/** foreachExp, off the event loop. */
+export function foreachExpAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `exp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachExp_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `expm1` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachExpm1(input: List<TensorLike>): Tensor[];
+/** foreachExpm1, off the event loop. */
+export function foreachExpm1Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `expm1` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachExpm1_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `floor` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachFloor(input: List<TensorLike>): Tensor[];
+/** foreachFloor, off the event loop. */
+export function foreachFloorAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `floor` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachFloor_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `frac` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachFrac(input: List<TensorLike>): Tensor[];
+/** foreachFrac, off the event loop. */
+export function foreachFracAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `frac` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachFrac_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `lgamma` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachLgamma(input: List<TensorLike>): Tensor[];
+/** foreachLgamma, off the event loop. */
+export function foreachLgammaAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `lgamma` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachLgamma_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `log` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachLog(input: List<TensorLike>): Tensor[];
+/** foreachLog, off the event loop. */
+export function foreachLogAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `log` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachLog_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `log10` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachLog10(input: List<TensorLike>): Tensor[];
+/** foreachLog10, off the event loop. */
+export function foreachLog10Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `log10` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachLog10_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `log1p` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachLog1p(input: List<TensorLike>): Tensor[];
+/** foreachLog1p, off the event loop. */
+export function foreachLog1pAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `log1p` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachLog1p_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `log2` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachLog2(input: List<TensorLike>): Tensor[];
+/** foreachLog2, off the event loop. */
+export function foreachLog2Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `log2` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachLog2_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `neg` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachNeg(input: List<TensorLike>): Tensor[];
+/** foreachNeg, off the event loop. */
+export function foreachNegAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `neg` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachNeg_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachReciprocal(input: List<TensorLike>): Tensor[];
+/** foreachReciprocal, off the event loop. */
+export function foreachReciprocalAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachReciprocal_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `round` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachRound(input: List<TensorLike>): Tensor[];
+/** foreachRound, off the event loop. */
+export function foreachRoundAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `round` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachRound_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachRsqrt(input: List<TensorLike>): Tensor[];
+/** foreachRsqrt, off the event loop. */
+export function foreachRsqrtAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachRsqrt_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachSigmoid(input: List<TensorLike>): Tensor[];
+/** foreachSigmoid, off the event loop. */
+export function foreachSigmoidAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachSigmoid_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `sign` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachSign(input: List<TensorLike>): Tensor[];
+/** foreachSign, off the event loop. */
+export function foreachSignAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `sign` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachSign_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `sin` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachSin(input: List<TensorLike>): Tensor[];
+/** foreachSin, off the event loop. */
+export function foreachSinAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `sin` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachSin_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `sinh` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachSinh(input: List<TensorLike>): Tensor[];
+/** foreachSinh, off the event loop. */
+export function foreachSinhAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `sinh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachSinh_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `sqrt` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachSqrt(input: List<TensorLike>): Tensor[];
+/** foreachSqrt, off the event loop. */
+export function foreachSqrtAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `sqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachSqrt_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `tan` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachTan(input: List<TensorLike>): Tensor[];
+/** foreachTan, off the event loop. */
+export function foreachTanAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `tan` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachTan_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `tanh` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachTanh(input: List<TensorLike>): Tensor[];
+/** foreachTanh, off the event loop. */
+export function foreachTanhAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `tanh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachTanh_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `trunc` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachTrunc(input: List<TensorLike>): Tensor[];
+/** foreachTrunc, off the event loop. */
+export function foreachTruncAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `trunc` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachTrunc_(input: List<Tensor>): void;
+/**
+ * Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAdd(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
+export function foreachAdd(input: List<TensorLike>, scalar: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAdd(input: List<TensorLike>, options: { other: List<TensorLike>; alpha?: Scalar }): Tensor[];
+export function foreachAdd(input: List<TensorLike>, other: List<TensorLike>, options?: { alpha?: Scalar }): Tensor[];
+/**
+ * Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAdd(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
+export function foreachAdd(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/**
+ * Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAdd(input: List<TensorLike>, options: { other: TensorLike; alpha?: Scalar }): Tensor[];
+export function foreachAdd(input: List<TensorLike>, other: TensorLike, options?: { alpha?: Scalar }): Tensor[];
+/** foreachAdd, off the event loop. */
+export function foreachAddAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachAdd, off the event loop. */
+export function foreachAddAsync(input: List<TensorLike>, options: { other: List<TensorLike>; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachAdd, off the event loop. */
+export function foreachAddAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachAdd, off the event loop. */
+export function foreachAddAsync(input: List<TensorLike>, options: { other: TensorLike; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddAsync(input: List<TensorLike>, other: TensorLike, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAdd_(input: List<Tensor>, options: { scalar: Scalar }): void;
+export function foreachAdd_(input: List<Tensor>, scalar: Scalar): void;
+/**
+ * Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAdd_(input: List<Tensor>, options: { other: List<TensorLike>; alpha?: Scalar }): void;
+export function foreachAdd_(input: List<Tensor>, other: List<TensorLike>, options?: { alpha?: Scalar }): void;
+/**
+ * Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAdd_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
+export function foreachAdd_(input: List<Tensor>, scalars: List<Scalar>): void;
+/**
+ * Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAdd_(input: List<Tensor>, options: { other: TensorLike; alpha?: Scalar }): void;
+export function foreachAdd_(input: List<Tensor>, other: TensorLike, options?: { alpha?: Scalar }): void;
+/**
+ * Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachSub(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
+export function foreachSub(input: List<TensorLike>, scalar: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachSub(input: List<TensorLike>, options: { other: List<TensorLike>; alpha?: Scalar }): Tensor[];
+export function foreachSub(input: List<TensorLike>, other: List<TensorLike>, options?: { alpha?: Scalar }): Tensor[];
+/**
+ * Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachSub(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
+export function foreachSub(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/** foreachSub, off the event loop. */
+export function foreachSubAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachSubAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachSub, off the event loop. */
+export function foreachSubAsync(input: List<TensorLike>, options: { other: List<TensorLike>; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachSubAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachSub, off the event loop. */
+export function foreachSubAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachSubAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachSub_(input: List<Tensor>, options: { scalar: Scalar }): void;
+export function foreachSub_(input: List<Tensor>, scalar: Scalar): void;
+/**
+ * Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachSub_(input: List<Tensor>, options: { other: List<TensorLike>; alpha?: Scalar }): void;
+export function foreachSub_(input: List<Tensor>, other: List<TensorLike>, options?: { alpha?: Scalar }): void;
+/**
+ * Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachSub_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
+export function foreachSub_(input: List<Tensor>, scalars: List<Scalar>): void;
+/**
+ * Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMul(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
+export function foreachMul(input: List<TensorLike>, scalar: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMul(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
+export function foreachMul(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
+/**
+ * Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMul(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
+export function foreachMul(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/**
+ * Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMul(input: List<TensorLike>, options: { other: TensorLike }): Tensor[];
+export function foreachMul(input: List<TensorLike>, other: TensorLike): Tensor[];
+/** foreachMul, off the event loop. */
+export function foreachMulAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMulAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachMul, off the event loop. */
+export function foreachMulAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMulAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachMul, off the event loop. */
+export function foreachMulAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMulAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachMul, off the event loop. */
+export function foreachMulAsync(input: List<TensorLike>, options: { other: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMulAsync(input: List<TensorLike>, other: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMul_(input: List<Tensor>, options: { scalar: Scalar }): void;
+export function foreachMul_(input: List<Tensor>, scalar: Scalar): void;
+/**
+ * Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMul_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
+export function foreachMul_(input: List<Tensor>, other: List<TensorLike>): void;
+/**
+ * Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMul_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
+export function foreachMul_(input: List<Tensor>, scalars: List<Scalar>): void;
+/**
+ * Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMul_(input: List<Tensor>, options: { other: TensorLike }): void;
+export function foreachMul_(input: List<Tensor>, other: TensorLike): void;
+/**
+ * Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachDiv(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
+export function foreachDiv(input: List<TensorLike>, scalar: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachDiv(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
+export function foreachDiv(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
+/**
+ * Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachDiv(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
+export function foreachDiv(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/**
+ * Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachDiv(input: List<TensorLike>, options: { other: TensorLike }): Tensor[];
+export function foreachDiv(input: List<TensorLike>, other: TensorLike): Tensor[];
+/** foreachDiv, off the event loop. */
+export function foreachDivAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachDivAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachDiv, off the event loop. */
+export function foreachDivAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachDivAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachDiv, off the event loop. */
+export function foreachDivAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachDivAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachDiv, off the event loop. */
+export function foreachDivAsync(input: List<TensorLike>, options: { other: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachDivAsync(input: List<TensorLike>, other: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachDiv_(input: List<Tensor>, options: { scalar: Scalar }): void;
+export function foreachDiv_(input: List<Tensor>, scalar: Scalar): void;
+/**
+ * Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachDiv_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
+export function foreachDiv_(input: List<Tensor>, other: List<TensorLike>): void;
+/**
+ * Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachDiv_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
+export function foreachDiv_(input: List<Tensor>, scalars: List<Scalar>): void;
+/**
+ * Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachDiv_(input: List<Tensor>, options: { other: TensorLike }): void;
+export function foreachDiv_(input: List<Tensor>, other: TensorLike): void;
+/**
+ * Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachClampMax(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
+export function foreachClampMax(input: List<TensorLike>, scalar: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachClampMax(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
+export function foreachClampMax(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
+/**
+ * Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachClampMax(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
+export function foreachClampMax(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/** foreachClampMax, off the event loop. */
+export function foreachClampMaxAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachClampMaxAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachClampMax, off the event loop. */
+export function foreachClampMaxAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachClampMaxAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachClampMax, off the event loop. */
+export function foreachClampMaxAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachClampMaxAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachClampMax_(input: List<Tensor>, options: { scalar: Scalar }): void;
+export function foreachClampMax_(input: List<Tensor>, scalar: Scalar): void;
+/**
+ * Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachClampMax_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
+export function foreachClampMax_(input: List<Tensor>, other: List<TensorLike>): void;
+/**
+ * Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachClampMax_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
+export function foreachClampMax_(input: List<Tensor>, scalars: List<Scalar>): void;
+/**
+ * Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachClampMin(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
+export function foreachClampMin(input: List<TensorLike>, scalar: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachClampMin(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
+export function foreachClampMin(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
+/**
+ * Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachClampMin(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
+export function foreachClampMin(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/** foreachClampMin, off the event loop. */
+export function foreachClampMinAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachClampMinAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachClampMin, off the event loop. */
+export function foreachClampMinAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachClampMinAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachClampMin, off the event loop. */
+export function foreachClampMinAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachClampMinAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachClampMin_(input: List<Tensor>, options: { scalar: Scalar }): void;
+export function foreachClampMin_(input: List<Tensor>, scalar: Scalar): void;
+/**
+ * Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachClampMin_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
+export function foreachClampMin_(input: List<Tensor>, other: List<TensorLike>): void;
+/**
+ * Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachClampMin_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
+export function foreachClampMin_(input: List<Tensor>, scalars: List<Scalar>): void;
+/**
+ * Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMaximum(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
+export function foreachMaximum(input: List<TensorLike>, scalar: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMaximum(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
+export function foreachMaximum(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
+/**
+ * Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMaximum(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
+export function foreachMaximum(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/** foreachMaximum, off the event loop. */
+export function foreachMaximumAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMaximumAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachMaximum, off the event loop. */
+export function foreachMaximumAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMaximumAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachMaximum, off the event loop. */
+export function foreachMaximumAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMaximumAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMaximum_(input: List<Tensor>, options: { scalar: Scalar }): void;
+export function foreachMaximum_(input: List<Tensor>, scalar: Scalar): void;
+/**
+ * Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMaximum_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
+export function foreachMaximum_(input: List<Tensor>, other: List<TensorLike>): void;
+/**
+ * Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMaximum_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
+export function foreachMaximum_(input: List<Tensor>, scalars: List<Scalar>): void;
+/**
+ * Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMinimum(input: List<TensorLike>, options: { scalar: Scalar }): Tensor[];
+export function foreachMinimum(input: List<TensorLike>, scalar: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMinimum(input: List<TensorLike>, options: { other: List<TensorLike> }): Tensor[];
+export function foreachMinimum(input: List<TensorLike>, other: List<TensorLike>): Tensor[];
+/**
+ * Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMinimum(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
+export function foreachMinimum(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/** foreachMinimum, off the event loop. */
+export function foreachMinimumAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMinimumAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachMinimum, off the event loop. */
+export function foreachMinimumAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMinimumAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachMinimum, off the event loop. */
+export function foreachMinimumAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMinimumAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMinimum_(input: List<Tensor>, options: { scalar: Scalar }): void;
+export function foreachMinimum_(input: List<Tensor>, scalar: Scalar): void;
+/**
+ * Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMinimum_(input: List<Tensor>, options: { other: List<TensorLike> }): void;
+export function foreachMinimum_(input: List<Tensor>, other: List<TensorLike>): void;
+/**
+ * Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachMinimum_(input: List<Tensor>, options: { scalars: List<Scalar> }): void;
+export function foreachMinimum_(input: List<Tensor>, scalars: List<Scalar>): void;
+/**
+ * Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachPow(input: List<TensorLike>, options: { exponent: Scalar }): Tensor[];
+export function foreachPow(input: List<TensorLike>, exponent: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachPow(input: List<TensorLike>, options: { exponent: List<TensorLike> }): Tensor[];
+export function foreachPow(input: List<TensorLike>, exponent: List<TensorLike>): Tensor[];
+/**
+ * Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachPow(input: List<TensorLike>, options: { exponent: List<Scalar> }): Tensor[];
+export function foreachPow(input: List<TensorLike>, exponent: List<Scalar>): Tensor[];
+/**
+ * Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachPow(input: Scalar, options: { exponent: List<TensorLike> }): Tensor[];
+export function foreachPow(input: Scalar, exponent: List<TensorLike>): Tensor[];
+/** foreachPow, off the event loop. */
+export function foreachPowAsync(input: List<TensorLike>, options: { exponent: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachPowAsync(input: List<TensorLike>, exponent: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachPow, off the event loop. */
+export function foreachPowAsync(input: List<TensorLike>, options: { exponent: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachPowAsync(input: List<TensorLike>, exponent: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachPow, off the event loop. */
+export function foreachPowAsync(input: List<TensorLike>, options: { exponent: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachPowAsync(input: List<TensorLike>, exponent: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachPow, off the event loop. */
+export function foreachPowAsync(input: Scalar, options: { exponent: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachPowAsync(input: Scalar, exponent: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachPow_(input: List<Tensor>, options: { exponent: Scalar }): void;
+export function foreachPow_(input: List<Tensor>, exponent: Scalar): void;
+/**
+ * Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachPow_(input: List<Tensor>, options: { exponent: List<TensorLike> }): void;
+export function foreachPow_(input: List<Tensor>, exponent: List<TensorLike>): void;
+/**
+ * Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachPow_(input: List<Tensor>, options: { exponent: List<Scalar> }): void;
+export function foreachPow_(input: List<Tensor>, exponent: List<Scalar>): void;
+/**
+ * Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachLerp(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: Scalar }): Tensor[];
+export function foreachLerp(input: List<TensorLike>, tensors1: List<TensorLike>, weight: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachLerp(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weights: List<TensorLike> }): Tensor[];
+export function foreachLerp(input: List<TensorLike>, tensors1: List<TensorLike>, weights: List<TensorLike>): Tensor[];
+/**
+ * Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachLerp(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: List<Scalar> }): Tensor[];
+export function foreachLerp(input: List<TensorLike>, tensors1: List<TensorLike>, weight: List<Scalar>): Tensor[];
+/** foreachLerp, off the event loop. */
+export function foreachLerpAsync(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachLerpAsync(input: List<TensorLike>, tensors1: List<TensorLike>, weight: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachLerp, off the event loop. */
+export function foreachLerpAsync(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weights: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachLerpAsync(input: List<TensorLike>, tensors1: List<TensorLike>, weights: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachLerp, off the event loop. */
+export function foreachLerpAsync(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachLerpAsync(input: List<TensorLike>, tensors1: List<TensorLike>, weight: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachLerp_(input: List<Tensor>, options: { tensors1: List<TensorLike>; weight: Scalar }): void;
+export function foreachLerp_(input: List<Tensor>, tensors1: List<TensorLike>, weight: Scalar): void;
+/**
+ * Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachLerp_(input: List<Tensor>, options: { tensors1: List<TensorLike>; weights: List<TensorLike> }): void;
+export function foreachLerp_(input: List<Tensor>, tensors1: List<TensorLike>, weights: List<TensorLike>): void;
+/**
+ * Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachLerp_(input: List<Tensor>, options: { tensors1: List<TensorLike>; weight: List<Scalar> }): void;
+export function foreachLerp_(input: List<Tensor>, tensors1: List<TensorLike>, weight: List<Scalar>): void;
+/**
+ * Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAddcmul(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; value?: Scalar }): Tensor[];
+export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar }): Tensor[];
+export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAddcmul(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar> }): Tensor[];
+export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/**
+ * Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAddcmul(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike }): Tensor[];
+export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike): Tensor[];
+/** foreachAddcmul, off the event loop. */
+export function foreachAddcmulAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; value?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachAddcmul, off the event loop. */
+export function foreachAddcmulAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachAddcmul, off the event loop. */
+export function foreachAddcmulAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAddcmul_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; value?: Scalar }): void;
+export function foreachAddcmul_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar }): void;
+export function foreachAddcmul_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar): void;
+/**
+ * Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAddcmul_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar> }): void;
+export function foreachAddcmul_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>): void;
+/**
+ * Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAddcmul_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike }): void;
+export function foreachAddcmul_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike): void;
+/**
+ * Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAddcdiv(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; value?: Scalar }): Tensor[];
+export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar }): Tensor[];
+export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar): Tensor[];
+/**
+ * Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAddcdiv(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar> }): Tensor[];
+export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>): Tensor[];
+/**
+ * Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachAddcdiv(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike }): Tensor[];
+export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike): Tensor[];
+/** foreachAddcdiv, off the event loop. */
+export function foreachAddcdivAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; value?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachAddcdiv, off the event loop. */
+export function foreachAddcdivAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachAddcdiv, off the event loop. */
+export function foreachAddcdivAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAddcdiv_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; value?: Scalar }): void;
+export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar }): void;
+export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar): void;
+/**
+ * Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAddcdiv_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar> }): void;
+export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>): void;
+/**
+ * Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachAddcdiv_(input: List<Tensor>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike }): void;
+export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike): void;
+/**
+ * Returns a list with the results of `linalg.vector_norm` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachNorm(input: List<TensorLike>, options?: { ord?: Scalar; dtype?: DType | null }): Tensor[];
+export function foreachNorm(input: List<TensorLike>, ord: Scalar, options?: { dtype?: DType | null }): Tensor[];
+export function foreachNorm(input: List<TensorLike>, ord: Scalar, dtype: DType | null): Tensor[];
+/** foreachNorm, off the event loop. */
+export function foreachNormAsync(input: List<TensorLike>, options?: { ord?: Scalar; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachNormAsync(input: List<TensorLike>, ord: Scalar, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachNormAsync(input: List<TensorLike>, ord: Scalar, dtype: DType | null, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Returns a list with the results of `max` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMax(input: List<TensorLike>): Tensor[];
+/** foreachMax, off the event loop. */
+export function foreachMaxAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Returns a list with the results of `mm` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachMm(input: List<TensorLike>, options: { mat2: List<TensorLike> }): Tensor[];
+export function foreachMm(input: List<TensorLike>, mat2: List<TensorLike>): Tensor[];
+/** foreachMm, off the event loop. */
+export function foreachMmAsync(input: List<TensorLike>, options: { mat2: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachMmAsync(input: List<TensorLike>, mat2: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Returns a list with the results of `clone` for the tensors of `self` and the corresponding items of other lists.
+ */
+export function foreachClone(input: List<TensorLike>, options?: { memoryFormat?: MemoryFormat | null }): Tensor[];
+/** foreachClone, off the event loop. */
+export function foreachCloneAsync(input: List<TensorLike>, options?: { memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * Writes the results of `copy_` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachCopy_(input: List<Tensor>, options: { src: List<TensorLike>; nonBlocking?: boolean }): void;
+export function foreachCopy_(input: List<Tensor>, src: List<TensorLike>, options?: { nonBlocking?: boolean }): void;
+export function foreachCopy_(input: List<Tensor>, src: List<TensorLike>, nonBlocking: boolean): void;
+/**
+ * Writes the results of `zero_` for the tensors of `self` and the corresponding items of other lists to these tensors.
+ * Raises an error, and changes nothing, where the items of one index do not fit.
+ */
+export function foreachZero_(input: List<Tensor>): void;
+/**
  * Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
  */
 export function logicalAnd(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;

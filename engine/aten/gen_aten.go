@@ -5891,6 +5891,1943 @@ func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int,
 	return composed.Lobpcg(c, a, k, b, x, n, iK, niter, tol, largest, method)
 }
 
+// FusedSgd is the operator _fused_sgd_.
+func (c Ctx) FusedSgd(self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(momentumBufferList) | keys(gradScale) | keys(foundInf)); key != 0 {
+		if err := unmixed("_fused_sgd_", key, keysOf(self)|keysOf(grads)|keysOf(momentumBufferList)|keys(gradScale)|keys(foundInf)); err != nil {
+			return err
+		}
+		if does := backend(key).FusedSgd; does != nil {
+			return does(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
+		}
+	}
+	return composed.FusedSgd(c, self, grads, momentumBufferList, weightDecay, momentum, lr, dampening, nesterov, maximize, isFirstStep, gradScale, foundInf)
+}
+
+// FusedAdam is the operator _fused_adam_.
+func (c Ctx) FusedAdam(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
+		if err := unmixed("_fused_adam_", key, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
+			return err
+		}
+		if does := backend(key).FusedAdam; does != nil {
+			return does(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
+		}
+	}
+	return composed.FusedAdam(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
+}
+
+// FusedAdamw is the operator _fused_adamw_.
+func (c Ctx) FusedAdamw(self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(expAvgs) | keysOf(expAvgSqs) | keysOf(maxExpAvgSqs) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
+		if err := unmixed("_fused_adamw_", key, keysOf(self)|keysOf(grads)|keysOf(expAvgs)|keysOf(expAvgSqs)|keysOf(maxExpAvgSqs)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
+			return err
+		}
+		if does := backend(key).FusedAdamw; does != nil {
+			return does(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
+		}
+	}
+	return composed.FusedAdamw(c, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps, lr, beta1, beta2, weightDecay, eps, amsgrad, maximize, gradScale, foundInf)
+}
+
+// FusedAdagrad is the operator _fused_adagrad_.
+func (c Ctx) FusedAdagrad(self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(grads) | keysOf(stateSums) | keysOf(stateSteps) | keys(gradScale) | keys(foundInf)); key != 0 {
+		if err := unmixed("_fused_adagrad_", key, keysOf(self)|keysOf(grads)|keysOf(stateSums)|keysOf(stateSteps)|keys(gradScale)|keys(foundInf)); err != nil {
+			return err
+		}
+		if does := backend(key).FusedAdagrad; does != nil {
+			return does(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
+		}
+	}
+	return composed.FusedAdagrad(c, self, grads, stateSums, stateSteps, lr, lrDecay, weightDecay, eps, maximize, gradScale, foundInf)
+}
+
+// ForeachAbs is the operator _foreach_abs.
+func (c Ctx) ForeachAbs(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_abs", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAbs; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachAbs(c, self)
+}
+
+// ForeachAbsInPlace is the operator _foreach_abs_.
+func (c Ctx) ForeachAbsInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_abs_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAbsInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachAbsInPlace(c, self)
+}
+
+// ForeachAcos is the operator _foreach_acos.
+func (c Ctx) ForeachAcos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_acos", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAcos; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachAcos(c, self)
+}
+
+// ForeachAcosInPlace is the operator _foreach_acos_.
+func (c Ctx) ForeachAcosInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_acos_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAcosInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachAcosInPlace(c, self)
+}
+
+// ForeachAsin is the operator _foreach_asin.
+func (c Ctx) ForeachAsin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_asin", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAsin; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachAsin(c, self)
+}
+
+// ForeachAsinInPlace is the operator _foreach_asin_.
+func (c Ctx) ForeachAsinInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_asin_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAsinInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachAsinInPlace(c, self)
+}
+
+// ForeachAtan is the operator _foreach_atan.
+func (c Ctx) ForeachAtan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_atan", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAtan; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachAtan(c, self)
+}
+
+// ForeachAtanInPlace is the operator _foreach_atan_.
+func (c Ctx) ForeachAtanInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_atan_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAtanInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachAtanInPlace(c, self)
+}
+
+// ForeachCeil is the operator _foreach_ceil.
+func (c Ctx) ForeachCeil(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_ceil", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachCeil; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachCeil(c, self)
+}
+
+// ForeachCeilInPlace is the operator _foreach_ceil_.
+func (c Ctx) ForeachCeilInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_ceil_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachCeilInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachCeilInPlace(c, self)
+}
+
+// ForeachCos is the operator _foreach_cos.
+func (c Ctx) ForeachCos(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_cos", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachCos; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachCos(c, self)
+}
+
+// ForeachCosInPlace is the operator _foreach_cos_.
+func (c Ctx) ForeachCosInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_cos_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachCosInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachCosInPlace(c, self)
+}
+
+// ForeachCosh is the operator _foreach_cosh.
+func (c Ctx) ForeachCosh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_cosh", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachCosh; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachCosh(c, self)
+}
+
+// ForeachCoshInPlace is the operator _foreach_cosh_.
+func (c Ctx) ForeachCoshInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_cosh_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachCoshInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachCoshInPlace(c, self)
+}
+
+// ForeachErf is the operator _foreach_erf.
+func (c Ctx) ForeachErf(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_erf", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachErf; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachErf(c, self)
+}
+
+// ForeachErfInPlace is the operator _foreach_erf_.
+func (c Ctx) ForeachErfInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_erf_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachErfInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachErfInPlace(c, self)
+}
+
+// ForeachErfc is the operator _foreach_erfc.
+func (c Ctx) ForeachErfc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_erfc", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachErfc; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachErfc(c, self)
+}
+
+// ForeachErfcInPlace is the operator _foreach_erfc_.
+func (c Ctx) ForeachErfcInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_erfc_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachErfcInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachErfcInPlace(c, self)
+}
+
+// ForeachExp is the operator _foreach_exp.
+func (c Ctx) ForeachExp(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_exp", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachExp; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachExp(c, self)
+}
+
+// ForeachExpInPlace is the operator _foreach_exp_.
+func (c Ctx) ForeachExpInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_exp_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachExpInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachExpInPlace(c, self)
+}
+
+// ForeachExpm1 is the operator _foreach_expm1.
+func (c Ctx) ForeachExpm1(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_expm1", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachExpm1; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachExpm1(c, self)
+}
+
+// ForeachExpm1InPlace is the operator _foreach_expm1_.
+func (c Ctx) ForeachExpm1InPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_expm1_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachExpm1InPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachExpm1InPlace(c, self)
+}
+
+// ForeachFloor is the operator _foreach_floor.
+func (c Ctx) ForeachFloor(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_floor", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachFloor; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachFloor(c, self)
+}
+
+// ForeachFloorInPlace is the operator _foreach_floor_.
+func (c Ctx) ForeachFloorInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_floor_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachFloorInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachFloorInPlace(c, self)
+}
+
+// ForeachFrac is the operator _foreach_frac.
+func (c Ctx) ForeachFrac(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_frac", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachFrac; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachFrac(c, self)
+}
+
+// ForeachFracInPlace is the operator _foreach_frac_.
+func (c Ctx) ForeachFracInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_frac_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachFracInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachFracInPlace(c, self)
+}
+
+// ForeachLgamma is the operator _foreach_lgamma.
+func (c Ctx) ForeachLgamma(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_lgamma", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachLgamma; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLgamma(c, self)
+}
+
+// ForeachLgammaInPlace is the operator _foreach_lgamma_.
+func (c Ctx) ForeachLgammaInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_lgamma_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachLgammaInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLgammaInPlace(c, self)
+}
+
+// ForeachLog is the operator _foreach_log.
+func (c Ctx) ForeachLog(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_log", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachLog; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLog(c, self)
+}
+
+// ForeachLogInPlace is the operator _foreach_log_.
+func (c Ctx) ForeachLogInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_log_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachLogInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLogInPlace(c, self)
+}
+
+// ForeachLog10 is the operator _foreach_log10.
+func (c Ctx) ForeachLog10(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_log10", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachLog10; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLog10(c, self)
+}
+
+// ForeachLog10InPlace is the operator _foreach_log10_.
+func (c Ctx) ForeachLog10InPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_log10_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachLog10InPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLog10InPlace(c, self)
+}
+
+// ForeachLog1p is the operator _foreach_log1p.
+func (c Ctx) ForeachLog1p(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_log1p", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachLog1p; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLog1p(c, self)
+}
+
+// ForeachLog1pInPlace is the operator _foreach_log1p_.
+func (c Ctx) ForeachLog1pInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_log1p_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachLog1pInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLog1pInPlace(c, self)
+}
+
+// ForeachLog2 is the operator _foreach_log2.
+func (c Ctx) ForeachLog2(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_log2", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachLog2; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLog2(c, self)
+}
+
+// ForeachLog2InPlace is the operator _foreach_log2_.
+func (c Ctx) ForeachLog2InPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_log2_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachLog2InPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachLog2InPlace(c, self)
+}
+
+// ForeachNeg is the operator _foreach_neg.
+func (c Ctx) ForeachNeg(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_neg", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachNeg; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachNeg(c, self)
+}
+
+// ForeachNegInPlace is the operator _foreach_neg_.
+func (c Ctx) ForeachNegInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_neg_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachNegInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachNegInPlace(c, self)
+}
+
+// ForeachReciprocal is the operator _foreach_reciprocal.
+func (c Ctx) ForeachReciprocal(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_reciprocal", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachReciprocal; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachReciprocal(c, self)
+}
+
+// ForeachReciprocalInPlace is the operator _foreach_reciprocal_.
+func (c Ctx) ForeachReciprocalInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_reciprocal_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachReciprocalInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachReciprocalInPlace(c, self)
+}
+
+// ForeachRound is the operator _foreach_round.
+func (c Ctx) ForeachRound(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_round", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachRound; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachRound(c, self)
+}
+
+// ForeachRoundInPlace is the operator _foreach_round_.
+func (c Ctx) ForeachRoundInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_round_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachRoundInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachRoundInPlace(c, self)
+}
+
+// ForeachRsqrt is the operator _foreach_rsqrt.
+func (c Ctx) ForeachRsqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_rsqrt", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachRsqrt; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachRsqrt(c, self)
+}
+
+// ForeachRsqrtInPlace is the operator _foreach_rsqrt_.
+func (c Ctx) ForeachRsqrtInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_rsqrt_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachRsqrtInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachRsqrtInPlace(c, self)
+}
+
+// ForeachSigmoid is the operator _foreach_sigmoid.
+func (c Ctx) ForeachSigmoid(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sigmoid", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachSigmoid; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSigmoid(c, self)
+}
+
+// ForeachSigmoidInPlace is the operator _foreach_sigmoid_.
+func (c Ctx) ForeachSigmoidInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sigmoid_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachSigmoidInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSigmoidInPlace(c, self)
+}
+
+// ForeachSign is the operator _foreach_sign.
+func (c Ctx) ForeachSign(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sign", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachSign; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSign(c, self)
+}
+
+// ForeachSignInPlace is the operator _foreach_sign_.
+func (c Ctx) ForeachSignInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sign_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachSignInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSignInPlace(c, self)
+}
+
+// ForeachSin is the operator _foreach_sin.
+func (c Ctx) ForeachSin(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sin", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachSin; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSin(c, self)
+}
+
+// ForeachSinInPlace is the operator _foreach_sin_.
+func (c Ctx) ForeachSinInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sin_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachSinInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSinInPlace(c, self)
+}
+
+// ForeachSinh is the operator _foreach_sinh.
+func (c Ctx) ForeachSinh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sinh", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachSinh; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSinh(c, self)
+}
+
+// ForeachSinhInPlace is the operator _foreach_sinh_.
+func (c Ctx) ForeachSinhInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sinh_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachSinhInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSinhInPlace(c, self)
+}
+
+// ForeachSqrt is the operator _foreach_sqrt.
+func (c Ctx) ForeachSqrt(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sqrt", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachSqrt; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSqrt(c, self)
+}
+
+// ForeachSqrtInPlace is the operator _foreach_sqrt_.
+func (c Ctx) ForeachSqrtInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sqrt_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachSqrtInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachSqrtInPlace(c, self)
+}
+
+// ForeachTan is the operator _foreach_tan.
+func (c Ctx) ForeachTan(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_tan", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachTan; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachTan(c, self)
+}
+
+// ForeachTanInPlace is the operator _foreach_tan_.
+func (c Ctx) ForeachTanInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_tan_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachTanInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachTanInPlace(c, self)
+}
+
+// ForeachTanh is the operator _foreach_tanh.
+func (c Ctx) ForeachTanh(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_tanh", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachTanh; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachTanh(c, self)
+}
+
+// ForeachTanhInPlace is the operator _foreach_tanh_.
+func (c Ctx) ForeachTanhInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_tanh_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachTanhInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachTanhInPlace(c, self)
+}
+
+// ForeachTrunc is the operator _foreach_trunc.
+func (c Ctx) ForeachTrunc(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_trunc", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachTrunc; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachTrunc(c, self)
+}
+
+// ForeachTruncInPlace is the operator _foreach_trunc_.
+func (c Ctx) ForeachTruncInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_trunc_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachTruncInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachTruncInPlace(c, self)
+}
+
+// ForeachAddScalar is the operator _foreach_add.
+func (c Ctx) ForeachAddScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_add", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddScalar; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachAddScalar(c, self, scalar)
+}
+
+// ForeachAddScalarInPlace is the operator _foreach_add_.
+func (c Ctx) ForeachAddScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_add_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddScalarInPlace; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachAddScalarInPlace(c, self, scalar)
+}
+
+// ForeachAddList is the operator _foreach_add.
+func (c Ctx) ForeachAddList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_add", key, keysOf(self)|keysOf(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddList; does != nil {
+			return does(c, self, other, alpha)
+		}
+	}
+	return composed.ForeachAddList(c, self, other, alpha)
+}
+
+// ForeachAddListInPlace is the operator _foreach_add_.
+func (c Ctx) ForeachAddListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_add_", key, keysOf(self)|keysOf(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddListInPlace; does != nil {
+			return does(c, self, other, alpha)
+		}
+	}
+	return composed.ForeachAddListInPlace(c, self, other, alpha)
+}
+
+// ForeachAddScalars is the operator _foreach_add.
+func (c Ctx) ForeachAddScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_add", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddScalars; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachAddScalars(c, self, scalars)
+}
+
+// ForeachAddScalarsInPlace is the operator _foreach_add_.
+func (c Ctx) ForeachAddScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_add_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddScalarsInPlace; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachAddScalarsInPlace(c, self, scalars)
+}
+
+// ForeachAddTensor is the operator _foreach_add.
+func (c Ctx) ForeachAddTensor(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+		if err := unmixed("_foreach_add", key, keysOf(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddTensor; does != nil {
+			return does(c, self, other, alpha)
+		}
+	}
+	return composed.ForeachAddTensor(c, self, other, alpha)
+}
+
+// ForeachAddTensorInPlace is the operator _foreach_add_.
+func (c Ctx) ForeachAddTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+		if err := unmixed("_foreach_add_", key, keysOf(self)|keys(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddTensorInPlace; does != nil {
+			return does(c, self, other, alpha)
+		}
+	}
+	return composed.ForeachAddTensorInPlace(c, self, other, alpha)
+}
+
+// ForeachSubScalar is the operator _foreach_sub.
+func (c Ctx) ForeachSubScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sub", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachSubScalar; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachSubScalar(c, self, scalar)
+}
+
+// ForeachSubScalarInPlace is the operator _foreach_sub_.
+func (c Ctx) ForeachSubScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sub_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachSubScalarInPlace; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachSubScalarInPlace(c, self, scalar)
+}
+
+// ForeachSubList is the operator _foreach_sub.
+func (c Ctx) ForeachSubList(self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_sub", key, keysOf(self)|keysOf(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachSubList; does != nil {
+			return does(c, self, other, alpha)
+		}
+	}
+	return composed.ForeachSubList(c, self, other, alpha)
+}
+
+// ForeachSubListInPlace is the operator _foreach_sub_.
+func (c Ctx) ForeachSubListInPlace(self, other []*tensor.Tensor, alpha dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_sub_", key, keysOf(self)|keysOf(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachSubListInPlace; does != nil {
+			return does(c, self, other, alpha)
+		}
+	}
+	return composed.ForeachSubListInPlace(c, self, other, alpha)
+}
+
+// ForeachSubScalars is the operator _foreach_sub.
+func (c Ctx) ForeachSubScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sub", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachSubScalars; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachSubScalars(c, self, scalars)
+}
+
+// ForeachSubScalarsInPlace is the operator _foreach_sub_.
+func (c Ctx) ForeachSubScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_sub_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachSubScalarsInPlace; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachSubScalarsInPlace(c, self, scalars)
+}
+
+// ForeachMulScalar is the operator _foreach_mul.
+func (c Ctx) ForeachMulScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_mul", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMulScalar; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachMulScalar(c, self, scalar)
+}
+
+// ForeachMulScalarInPlace is the operator _foreach_mul_.
+func (c Ctx) ForeachMulScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_mul_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMulScalarInPlace; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachMulScalarInPlace(c, self, scalar)
+}
+
+// ForeachMulList is the operator _foreach_mul.
+func (c Ctx) ForeachMulList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_mul", key, keysOf(self)|keysOf(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMulList; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachMulList(c, self, other)
+}
+
+// ForeachMulListInPlace is the operator _foreach_mul_.
+func (c Ctx) ForeachMulListInPlace(self, other []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_mul_", key, keysOf(self)|keysOf(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMulListInPlace; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachMulListInPlace(c, self, other)
+}
+
+// ForeachMulScalars is the operator _foreach_mul.
+func (c Ctx) ForeachMulScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_mul", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMulScalars; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachMulScalars(c, self, scalars)
+}
+
+// ForeachMulScalarsInPlace is the operator _foreach_mul_.
+func (c Ctx) ForeachMulScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_mul_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMulScalarsInPlace; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachMulScalarsInPlace(c, self, scalars)
+}
+
+// ForeachMulTensor is the operator _foreach_mul.
+func (c Ctx) ForeachMulTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+		if err := unmixed("_foreach_mul", key, keysOf(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMulTensor; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachMulTensor(c, self, other)
+}
+
+// ForeachMulTensorInPlace is the operator _foreach_mul_.
+func (c Ctx) ForeachMulTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+		if err := unmixed("_foreach_mul_", key, keysOf(self)|keys(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMulTensorInPlace; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachMulTensorInPlace(c, self, other)
+}
+
+// ForeachDivScalar is the operator _foreach_div.
+func (c Ctx) ForeachDivScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_div", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachDivScalar; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachDivScalar(c, self, scalar)
+}
+
+// ForeachDivScalarInPlace is the operator _foreach_div_.
+func (c Ctx) ForeachDivScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_div_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachDivScalarInPlace; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachDivScalarInPlace(c, self, scalar)
+}
+
+// ForeachDivList is the operator _foreach_div.
+func (c Ctx) ForeachDivList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_div", key, keysOf(self)|keysOf(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachDivList; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachDivList(c, self, other)
+}
+
+// ForeachDivListInPlace is the operator _foreach_div_.
+func (c Ctx) ForeachDivListInPlace(self, other []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_div_", key, keysOf(self)|keysOf(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachDivListInPlace; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachDivListInPlace(c, self, other)
+}
+
+// ForeachDivScalars is the operator _foreach_div.
+func (c Ctx) ForeachDivScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_div", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachDivScalars; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachDivScalars(c, self, scalars)
+}
+
+// ForeachDivScalarsInPlace is the operator _foreach_div_.
+func (c Ctx) ForeachDivScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_div_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachDivScalarsInPlace; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachDivScalarsInPlace(c, self, scalars)
+}
+
+// ForeachDivTensor is the operator _foreach_div.
+func (c Ctx) ForeachDivTensor(self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+		if err := unmixed("_foreach_div", key, keysOf(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachDivTensor; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachDivTensor(c, self, other)
+}
+
+// ForeachDivTensorInPlace is the operator _foreach_div_.
+func (c Ctx) ForeachDivTensorInPlace(self []*tensor.Tensor, other *tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keys(other)); key != 0 {
+		if err := unmixed("_foreach_div_", key, keysOf(self)|keys(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachDivTensorInPlace; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachDivTensorInPlace(c, self, other)
+}
+
+// ForeachClampMaxScalar is the operator _foreach_clamp_max.
+func (c Ctx) ForeachClampMaxScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clamp_max", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachClampMaxScalar; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachClampMaxScalar(c, self, scalar)
+}
+
+// ForeachClampMaxScalarInPlace is the operator _foreach_clamp_max_.
+func (c Ctx) ForeachClampMaxScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachClampMaxScalarInPlace; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachClampMaxScalarInPlace(c, self, scalar)
+}
+
+// ForeachClampMaxList is the operator _foreach_clamp_max.
+func (c Ctx) ForeachClampMaxList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_clamp_max", key, keysOf(self)|keysOf(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachClampMaxList; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachClampMaxList(c, self, other)
+}
+
+// ForeachClampMaxListInPlace is the operator _foreach_clamp_max_.
+func (c Ctx) ForeachClampMaxListInPlace(self, other []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)|keysOf(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachClampMaxListInPlace; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachClampMaxListInPlace(c, self, other)
+}
+
+// ForeachClampMaxScalars is the operator _foreach_clamp_max.
+func (c Ctx) ForeachClampMaxScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clamp_max", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachClampMaxScalars; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachClampMaxScalars(c, self, scalars)
+}
+
+// ForeachClampMaxScalarsInPlace is the operator _foreach_clamp_max_.
+func (c Ctx) ForeachClampMaxScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clamp_max_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachClampMaxScalarsInPlace; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachClampMaxScalarsInPlace(c, self, scalars)
+}
+
+// ForeachClampMinScalar is the operator _foreach_clamp_min.
+func (c Ctx) ForeachClampMinScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clamp_min", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachClampMinScalar; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachClampMinScalar(c, self, scalar)
+}
+
+// ForeachClampMinScalarInPlace is the operator _foreach_clamp_min_.
+func (c Ctx) ForeachClampMinScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachClampMinScalarInPlace; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachClampMinScalarInPlace(c, self, scalar)
+}
+
+// ForeachClampMinList is the operator _foreach_clamp_min.
+func (c Ctx) ForeachClampMinList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_clamp_min", key, keysOf(self)|keysOf(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachClampMinList; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachClampMinList(c, self, other)
+}
+
+// ForeachClampMinListInPlace is the operator _foreach_clamp_min_.
+func (c Ctx) ForeachClampMinListInPlace(self, other []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)|keysOf(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachClampMinListInPlace; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachClampMinListInPlace(c, self, other)
+}
+
+// ForeachClampMinScalars is the operator _foreach_clamp_min.
+func (c Ctx) ForeachClampMinScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clamp_min", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachClampMinScalars; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachClampMinScalars(c, self, scalars)
+}
+
+// ForeachClampMinScalarsInPlace is the operator _foreach_clamp_min_.
+func (c Ctx) ForeachClampMinScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clamp_min_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachClampMinScalarsInPlace; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachClampMinScalarsInPlace(c, self, scalars)
+}
+
+// ForeachMaximumScalar is the operator _foreach_maximum.
+func (c Ctx) ForeachMaximumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_maximum", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMaximumScalar; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachMaximumScalar(c, self, scalar)
+}
+
+// ForeachMaximumScalarInPlace is the operator _foreach_maximum_.
+func (c Ctx) ForeachMaximumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_maximum_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMaximumScalarInPlace; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachMaximumScalarInPlace(c, self, scalar)
+}
+
+// ForeachMaximumList is the operator _foreach_maximum.
+func (c Ctx) ForeachMaximumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_maximum", key, keysOf(self)|keysOf(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMaximumList; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachMaximumList(c, self, other)
+}
+
+// ForeachMaximumListInPlace is the operator _foreach_maximum_.
+func (c Ctx) ForeachMaximumListInPlace(self, other []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_maximum_", key, keysOf(self)|keysOf(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMaximumListInPlace; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachMaximumListInPlace(c, self, other)
+}
+
+// ForeachMaximumScalars is the operator _foreach_maximum.
+func (c Ctx) ForeachMaximumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_maximum", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMaximumScalars; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachMaximumScalars(c, self, scalars)
+}
+
+// ForeachMaximumScalarsInPlace is the operator _foreach_maximum_.
+func (c Ctx) ForeachMaximumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_maximum_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMaximumScalarsInPlace; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachMaximumScalarsInPlace(c, self, scalars)
+}
+
+// ForeachMinimumScalar is the operator _foreach_minimum.
+func (c Ctx) ForeachMinimumScalar(self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_minimum", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMinimumScalar; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachMinimumScalar(c, self, scalar)
+}
+
+// ForeachMinimumScalarInPlace is the operator _foreach_minimum_.
+func (c Ctx) ForeachMinimumScalarInPlace(self []*tensor.Tensor, scalar dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_minimum_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMinimumScalarInPlace; does != nil {
+			return does(c, self, scalar)
+		}
+	}
+	return composed.ForeachMinimumScalarInPlace(c, self, scalar)
+}
+
+// ForeachMinimumList is the operator _foreach_minimum.
+func (c Ctx) ForeachMinimumList(self, other []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_minimum", key, keysOf(self)|keysOf(other)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMinimumList; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachMinimumList(c, self, other)
+}
+
+// ForeachMinimumListInPlace is the operator _foreach_minimum_.
+func (c Ctx) ForeachMinimumListInPlace(self, other []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(other)); key != 0 {
+		if err := unmixed("_foreach_minimum_", key, keysOf(self)|keysOf(other)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMinimumListInPlace; does != nil {
+			return does(c, self, other)
+		}
+	}
+	return composed.ForeachMinimumListInPlace(c, self, other)
+}
+
+// ForeachMinimumScalars is the operator _foreach_minimum.
+func (c Ctx) ForeachMinimumScalars(self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_minimum", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMinimumScalars; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachMinimumScalars(c, self, scalars)
+}
+
+// ForeachMinimumScalarsInPlace is the operator _foreach_minimum_.
+func (c Ctx) ForeachMinimumScalarsInPlace(self []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_minimum_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachMinimumScalarsInPlace; does != nil {
+			return does(c, self, scalars)
+		}
+	}
+	return composed.ForeachMinimumScalarsInPlace(c, self, scalars)
+}
+
+// ForeachPowScalar is the operator _foreach_pow.
+func (c Ctx) ForeachPowScalar(self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_pow", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachPowScalar; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowScalar(c, self, exponent)
+}
+
+// ForeachPowScalarInPlace is the operator _foreach_pow_.
+func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_pow_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachPowScalarInPlace; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowScalarInPlace(c, self, exponent)
+}
+
+// ForeachPowList is the operator _foreach_pow.
+func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
+		if err := unmixed("_foreach_pow", key, keysOf(self)|keysOf(exponent)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachPowList; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowList(c, self, exponent)
+}
+
+// ForeachPowListInPlace is the operator _foreach_pow_.
+func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
+		if err := unmixed("_foreach_pow_", key, keysOf(self)|keysOf(exponent)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachPowListInPlace; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowListInPlace(c, self, exponent)
+}
+
+// ForeachPowScalars is the operator _foreach_pow.
+func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_pow", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachPowScalars; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowScalars(c, self, exponent)
+}
+
+// ForeachPowScalarsInPlace is the operator _foreach_pow_.
+func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_pow_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachPowScalarsInPlace; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowScalarsInPlace(c, self, exponent)
+}
+
+// ForeachPowBase is the operator _foreach_pow.
+func (c Ctx) ForeachPowBase(self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(exponent)); key != 0 {
+		if err := unmixed("_foreach_pow", key, keysOf(exponent)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachPowBase; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowBase(c, self, exponent)
+}
+
+// ForeachLerpScalar is the operator _foreach_lerp.
+func (c Ctx) ForeachLerpScalar(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
+		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachLerpScalar; does != nil {
+			return does(c, self, tensors1, weight)
+		}
+	}
+	return composed.ForeachLerpScalar(c, self, tensors1, weight)
+}
+
+// ForeachLerpScalarInPlace is the operator _foreach_lerp_.
+func (c Ctx) ForeachLerpScalarInPlace(self, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
+		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachLerpScalarInPlace; does != nil {
+			return does(c, self, tensors1, weight)
+		}
+	}
+	return composed.ForeachLerpScalarInPlace(c, self, tensors1, weight)
+}
+
+// ForeachLerpList is the operator _foreach_lerp.
+func (c Ctx) ForeachLerpList(self, tensors1, weights []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
+		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)|keysOf(weights)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachLerpList; does != nil {
+			return does(c, self, tensors1, weights)
+		}
+	}
+	return composed.ForeachLerpList(c, self, tensors1, weights)
+}
+
+// ForeachLerpListInPlace is the operator _foreach_lerp_.
+func (c Ctx) ForeachLerpListInPlace(self, tensors1, weights []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensors1) | keysOf(weights)); key != 0 {
+		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)|keysOf(weights)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachLerpListInPlace; does != nil {
+			return does(c, self, tensors1, weights)
+		}
+	}
+	return composed.ForeachLerpListInPlace(c, self, tensors1, weights)
+}
+
+// ForeachLerpScalars is the operator _foreach_lerp.
+func (c Ctx) ForeachLerpScalars(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
+		if err := unmixed("_foreach_lerp", key, keysOf(self)|keysOf(tensors1)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachLerpScalars; does != nil {
+			return does(c, self, tensors1, weight)
+		}
+	}
+	return composed.ForeachLerpScalars(c, self, tensors1, weight)
+}
+
+// ForeachLerpScalarsInPlace is the operator _foreach_lerp_.
+func (c Ctx) ForeachLerpScalarsInPlace(self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensors1)); key != 0 {
+		if err := unmixed("_foreach_lerp_", key, keysOf(self)|keysOf(tensors1)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachLerpScalarsInPlace; does != nil {
+			return does(c, self, tensors1, weight)
+		}
+	}
+	return composed.ForeachLerpScalarsInPlace(c, self, tensors1, weight)
+}
+
+// ForeachAddcmulScalar is the operator _foreach_addcmul.
+func (c Ctx) ForeachAddcmulScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddcmulScalar; does != nil {
+			return does(c, self, tensor1, tensor2, value)
+		}
+	}
+	return composed.ForeachAddcmulScalar(c, self, tensor1, tensor2, value)
+}
+
+// ForeachAddcmulScalarInPlace is the operator _foreach_addcmul_.
+func (c Ctx) ForeachAddcmulScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddcmulScalarInPlace; does != nil {
+			return does(c, self, tensor1, tensor2, value)
+		}
+	}
+	return composed.ForeachAddcmulScalarInPlace(c, self, tensor1, tensor2, value)
+}
+
+// ForeachAddcmulScalars is the operator _foreach_addcmul.
+func (c Ctx) ForeachAddcmulScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddcmulScalars; does != nil {
+			return does(c, self, tensor1, tensor2, scalars)
+		}
+	}
+	return composed.ForeachAddcmulScalars(c, self, tensor1, tensor2, scalars)
+}
+
+// ForeachAddcmulScalarsInPlace is the operator _foreach_addcmul_.
+func (c Ctx) ForeachAddcmulScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddcmulScalarsInPlace; does != nil {
+			return does(c, self, tensor1, tensor2, scalars)
+		}
+	}
+	return composed.ForeachAddcmulScalarsInPlace(c, self, tensor1, tensor2, scalars)
+}
+
+// ForeachAddcmulTensor is the operator _foreach_addcmul.
+func (c Ctx) ForeachAddcmulTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
+		if err := unmixed("_foreach_addcmul", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddcmulTensor; does != nil {
+			return does(c, self, tensor1, tensor2, scalars)
+		}
+	}
+	return composed.ForeachAddcmulTensor(c, self, tensor1, tensor2, scalars)
+}
+
+// ForeachAddcmulTensorInPlace is the operator _foreach_addcmul_.
+func (c Ctx) ForeachAddcmulTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
+		if err := unmixed("_foreach_addcmul_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddcmulTensorInPlace; does != nil {
+			return does(c, self, tensor1, tensor2, scalars)
+		}
+	}
+	return composed.ForeachAddcmulTensorInPlace(c, self, tensor1, tensor2, scalars)
+}
+
+// ForeachAddcdivScalar is the operator _foreach_addcdiv.
+func (c Ctx) ForeachAddcdivScalar(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddcdivScalar; does != nil {
+			return does(c, self, tensor1, tensor2, value)
+		}
+	}
+	return composed.ForeachAddcdivScalar(c, self, tensor1, tensor2, value)
+}
+
+// ForeachAddcdivScalarInPlace is the operator _foreach_addcdiv_.
+func (c Ctx) ForeachAddcdivScalarInPlace(self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddcdivScalarInPlace; does != nil {
+			return does(c, self, tensor1, tensor2, value)
+		}
+	}
+	return composed.ForeachAddcdivScalarInPlace(c, self, tensor1, tensor2, value)
+}
+
+// ForeachAddcdivScalars is the operator _foreach_addcdiv.
+func (c Ctx) ForeachAddcdivScalars(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddcdivScalars; does != nil {
+			return does(c, self, tensor1, tensor2, scalars)
+		}
+	}
+	return composed.ForeachAddcdivScalars(c, self, tensor1, tensor2, scalars)
+}
+
+// ForeachAddcdivScalarsInPlace is the operator _foreach_addcdiv_.
+func (c Ctx) ForeachAddcdivScalarsInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2)); key != 0 {
+		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddcdivScalarsInPlace; does != nil {
+			return does(c, self, tensor1, tensor2, scalars)
+		}
+	}
+	return composed.ForeachAddcdivScalarsInPlace(c, self, tensor1, tensor2, scalars)
+}
+
+// ForeachAddcdivTensor is the operator _foreach_addcdiv.
+func (c Ctx) ForeachAddcdivTensor(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
+		if err := unmixed("_foreach_addcdiv", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachAddcdivTensor; does != nil {
+			return does(c, self, tensor1, tensor2, scalars)
+		}
+	}
+	return composed.ForeachAddcdivTensor(c, self, tensor1, tensor2, scalars)
+}
+
+// ForeachAddcdivTensorInPlace is the operator _foreach_addcdiv_.
+func (c Ctx) ForeachAddcdivTensorInPlace(self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(tensor1) | keysOf(tensor2) | keys(scalars)); key != 0 {
+		if err := unmixed("_foreach_addcdiv_", key, keysOf(self)|keysOf(tensor1)|keysOf(tensor2)|keys(scalars)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachAddcdivTensorInPlace; does != nil {
+			return does(c, self, tensor1, tensor2, scalars)
+		}
+	}
+	return composed.ForeachAddcdivTensorInPlace(c, self, tensor1, tensor2, scalars)
+}
+
+// ForeachNorm is the operator _foreach_norm.
+func (c Ctx) ForeachNorm(self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_norm", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachNorm; does != nil {
+			return does(c, self, ord, d)
+		}
+	}
+	return composed.ForeachNorm(c, self, ord, d)
+}
+
+// ForeachMax is the operator _foreach_max.
+func (c Ctx) ForeachMax(self []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_max", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMax; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachMax(c, self)
+}
+
+// ForeachMm is the operator _foreach_mm.
+func (c Ctx) ForeachMm(self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(mat2)); key != 0 {
+		if err := unmixed("_foreach_mm", key, keysOf(self)|keysOf(mat2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachMm; does != nil {
+			return does(c, self, mat2)
+		}
+	}
+	return composed.ForeachMm(c, self, mat2)
+}
+
+// ForeachClone is the operator _foreach_clone.
+func (c Ctx) ForeachClone(self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_clone", key, keysOf(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachClone; does != nil {
+			return does(c, self, memoryFormat)
+		}
+	}
+	return composed.ForeachClone(c, self, memoryFormat)
+}
+
+// ForeachCopyInPlace is the operator _foreach_copy_.
+func (c Ctx) ForeachCopyInPlace(self, src []*tensor.Tensor, nonBlocking bool) error {
+	if key := c.ahead(keysOf(self) | keysOf(src)); key != 0 {
+		if err := unmixed("_foreach_copy_", key, keysOf(self)|keysOf(src)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachCopyInPlace; does != nil {
+			return does(c, self, src, nonBlocking)
+		}
+	}
+	return composed.ForeachCopyInPlace(c, self, src, nonBlocking)
+}
+
+// ForeachZeroInPlace is the operator _foreach_zero_.
+func (c Ctx) ForeachZeroInPlace(self []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self)); key != 0 {
+		if err := unmixed("_foreach_zero_", key, keysOf(self)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachZeroInPlace; does != nil {
+			return does(c, self)
+		}
+	}
+	return composed.ForeachZeroInPlace(c, self)
+}
+
 // LogicalAnd is the operator logical_and.
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {

@@ -375,6 +375,155 @@ type Backend struct {
 	SvdLowrank                               func(c Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	PcaLowrank                               func(c Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
 	Lobpcg                                   func(c Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error)
+	FusedSgd                                 func(c Ctx, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error
+	FusedAdam                                func(c Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error
+	FusedAdamw                               func(c Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error
+	FusedAdagrad                             func(c Ctx, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error
+	ForeachAbs                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachAbsInPlace                        func(c Ctx, self []*tensor.Tensor) error
+	ForeachAcos                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachAcosInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachAsin                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachAsinInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachAtan                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachAtanInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachCeil                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachCeilInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachCos                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachCosInPlace                        func(c Ctx, self []*tensor.Tensor) error
+	ForeachCosh                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachCoshInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachErf                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachErfInPlace                        func(c Ctx, self []*tensor.Tensor) error
+	ForeachErfc                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachErfcInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachExp                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachExpInPlace                        func(c Ctx, self []*tensor.Tensor) error
+	ForeachExpm1                             func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachExpm1InPlace                      func(c Ctx, self []*tensor.Tensor) error
+	ForeachFloor                             func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachFloorInPlace                      func(c Ctx, self []*tensor.Tensor) error
+	ForeachFrac                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachFracInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachLgamma                            func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachLgammaInPlace                     func(c Ctx, self []*tensor.Tensor) error
+	ForeachLog                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachLogInPlace                        func(c Ctx, self []*tensor.Tensor) error
+	ForeachLog10                             func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachLog10InPlace                      func(c Ctx, self []*tensor.Tensor) error
+	ForeachLog1p                             func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachLog1pInPlace                      func(c Ctx, self []*tensor.Tensor) error
+	ForeachLog2                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachLog2InPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachNeg                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachNegInPlace                        func(c Ctx, self []*tensor.Tensor) error
+	ForeachReciprocal                        func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachReciprocalInPlace                 func(c Ctx, self []*tensor.Tensor) error
+	ForeachRound                             func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachRoundInPlace                      func(c Ctx, self []*tensor.Tensor) error
+	ForeachRsqrt                             func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachRsqrtInPlace                      func(c Ctx, self []*tensor.Tensor) error
+	ForeachSigmoid                           func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachSigmoidInPlace                    func(c Ctx, self []*tensor.Tensor) error
+	ForeachSign                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachSignInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachSin                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachSinInPlace                        func(c Ctx, self []*tensor.Tensor) error
+	ForeachSinh                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachSinhInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachSqrt                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachSqrtInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachTan                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachTanInPlace                        func(c Ctx, self []*tensor.Tensor) error
+	ForeachTanh                              func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachTanhInPlace                       func(c Ctx, self []*tensor.Tensor) error
+	ForeachTrunc                             func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachTruncInPlace                      func(c Ctx, self []*tensor.Tensor) error
+	ForeachAddScalar                         func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachAddScalarInPlace                  func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error
+	ForeachAddList                           func(c Ctx, self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachAddListInPlace                    func(c Ctx, self, other []*tensor.Tensor, alpha dtype.Scalar) error
+	ForeachAddScalars                        func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachAddScalarsInPlace                 func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachAddTensor                         func(c Ctx, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachAddTensorInPlace                  func(c Ctx, self []*tensor.Tensor, other *tensor.Tensor, alpha dtype.Scalar) error
+	ForeachSubScalar                         func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachSubScalarInPlace                  func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error
+	ForeachSubList                           func(c Ctx, self, other []*tensor.Tensor, alpha dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachSubListInPlace                    func(c Ctx, self, other []*tensor.Tensor, alpha dtype.Scalar) error
+	ForeachSubScalars                        func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachSubScalarsInPlace                 func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachMulScalar                         func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachMulScalarInPlace                  func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error
+	ForeachMulList                           func(c Ctx, self, other []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachMulListInPlace                    func(c Ctx, self, other []*tensor.Tensor) error
+	ForeachMulScalars                        func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachMulScalarsInPlace                 func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachMulTensor                         func(c Ctx, self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachMulTensorInPlace                  func(c Ctx, self []*tensor.Tensor, other *tensor.Tensor) error
+	ForeachDivScalar                         func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachDivScalarInPlace                  func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error
+	ForeachDivList                           func(c Ctx, self, other []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachDivListInPlace                    func(c Ctx, self, other []*tensor.Tensor) error
+	ForeachDivScalars                        func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachDivScalarsInPlace                 func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachDivTensor                         func(c Ctx, self []*tensor.Tensor, other *tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachDivTensorInPlace                  func(c Ctx, self []*tensor.Tensor, other *tensor.Tensor) error
+	ForeachClampMaxScalar                    func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachClampMaxScalarInPlace             func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error
+	ForeachClampMaxList                      func(c Ctx, self, other []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachClampMaxListInPlace               func(c Ctx, self, other []*tensor.Tensor) error
+	ForeachClampMaxScalars                   func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachClampMaxScalarsInPlace            func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachClampMinScalar                    func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachClampMinScalarInPlace             func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error
+	ForeachClampMinList                      func(c Ctx, self, other []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachClampMinListInPlace               func(c Ctx, self, other []*tensor.Tensor) error
+	ForeachClampMinScalars                   func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachClampMinScalarsInPlace            func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachMaximumScalar                     func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachMaximumScalarInPlace              func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error
+	ForeachMaximumList                       func(c Ctx, self, other []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachMaximumListInPlace                func(c Ctx, self, other []*tensor.Tensor) error
+	ForeachMaximumScalars                    func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachMaximumScalarsInPlace             func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachMinimumScalar                     func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachMinimumScalarInPlace              func(c Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error
+	ForeachMinimumList                       func(c Ctx, self, other []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachMinimumListInPlace                func(c Ctx, self, other []*tensor.Tensor) error
+	ForeachMinimumScalars                    func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachMinimumScalarsInPlace             func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachPowScalar                         func(c Ctx, self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachPowScalarInPlace                  func(c Ctx, self []*tensor.Tensor, exponent dtype.Scalar) error
+	ForeachPowList                           func(c Ctx, self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachPowListInPlace                    func(c Ctx, self, exponent []*tensor.Tensor) error
+	ForeachPowScalars                        func(c Ctx, self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachPowScalarsInPlace                 func(c Ctx, self []*tensor.Tensor, exponent []dtype.Scalar) error
+	ForeachPowBase                           func(c Ctx, self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachLerpScalar                        func(c Ctx, self, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachLerpScalarInPlace                 func(c Ctx, self, tensors1 []*tensor.Tensor, weight dtype.Scalar) error
+	ForeachLerpList                          func(c Ctx, self, tensors1, weights []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachLerpListInPlace                   func(c Ctx, self, tensors1, weights []*tensor.Tensor) error
+	ForeachLerpScalars                       func(c Ctx, self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachLerpScalarsInPlace                func(c Ctx, self, tensors1 []*tensor.Tensor, weight []dtype.Scalar) error
+	ForeachAddcmulScalar                     func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachAddcmulScalarInPlace              func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error
+	ForeachAddcmulScalars                    func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachAddcmulScalarsInPlace             func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachAddcmulTensor                     func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachAddcmulTensorInPlace              func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error
+	ForeachAddcdivScalar                     func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachAddcdivScalarInPlace              func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, value dtype.Scalar) error
+	ForeachAddcdivScalars                    func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) ([]*tensor.Tensor, error)
+	ForeachAddcdivScalarsInPlace             func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, scalars []dtype.Scalar) error
+	ForeachAddcdivTensor                     func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachAddcdivTensorInPlace              func(c Ctx, self, tensor1, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error
+	ForeachNorm                              func(c Ctx, self []*tensor.Tensor, ord dtype.Scalar, d dtype.DType) ([]*tensor.Tensor, error)
+	ForeachMax                               func(c Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachMm                                func(c Ctx, self, mat2 []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachClone                             func(c Ctx, self []*tensor.Tensor, memoryFormat shape.MemoryFormat) ([]*tensor.Tensor, error)
+	ForeachCopyInPlace                       func(c Ctx, self, src []*tensor.Tensor, nonBlocking bool) error
+	ForeachZeroInPlace                       func(c Ctx, self []*tensor.Tensor) error
 	LogicalAnd                               func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	LogicalOr                                func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 	LogicalXor                               func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error)

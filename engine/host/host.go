@@ -59,6 +59,8 @@ func init() {
 		Recur: recur,
 		Align: align,
 
+		Update: update,
+
 		Range:     fillRange,
 		Draw:      draw,
 		Count:     count,

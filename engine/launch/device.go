@@ -57,6 +57,8 @@ type Device struct {
 	Recur func(op string, w Recurrence) error
 	Align func(op string, w Alignment) error
 
+	Update func(op string, w Updating) error
+
 	Range     func(op string, w Range) error
 	Draw      func(op string, w Drawing) error
 	Count     func(op string, w Counting) error

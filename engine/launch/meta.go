@@ -58,6 +58,8 @@ var meta = Device{
 	Recur: nothing[Recurrence],
 	Align: nothing[Alignment],
 
+	Update: nothing[Updating],
+
 	Range:     nothing[Range],
 	Draw:      drawMeta,
 	Count:     nothing[Counting],

@@ -77,13 +77,20 @@ func read(file string) ([]*Operator, error) {
 		o, err := decode(&list[i])
 		o.file = file
 		o.Family = strings.TrimSuffix(filepath.Base(file), ".yaml")
-		if err == nil {
-			err = o.parse()
+		made := []*Operator{o}
+		if err == nil && o.EachOf != "" {
+			o.Name = o.Func
+			made, err = o.eachForms()
 		}
 		if err != nil {
 			return nil, o.Wrong(err)
 		}
-		ops = append(ops, o)
+		for _, o := range made {
+			if err := o.parse(); err != nil {
+				return nil, o.Wrong(err)
+			}
+		}
+		ops = append(ops, made...)
 	}
 	return ops, nil
 }

@@ -14,6 +14,8 @@ type Operator struct {
 	Func        string      `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of or copy_of
 	AliasOf     string      `yaml:"alias_of"`  // the entry that this is another name of, which gives every fact that is missing here
 	CopyOf      string      `yaml:"copy_of"`   // the view that this is a copy of, which gives every fact that is missing here
+	EachOf      string      `yaml:"each_of"`   // the operator that this applies to each tensor of lists
+	Forms       []string    `yaml:"forms"`     // of an operator with each_of: OVERLOAD(ARGUMENTS)
 	Private     bool        `yaml:"private"`   // a step of other operators or of derivatives, which no language has
 	Variants    []string    `yaml:"variants"`  // function, method, inplace, out
 	Category    string      `yaml:"category"`  // pointwise, reduction, view, ...

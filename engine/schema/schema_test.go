@@ -164,6 +164,8 @@ func TestContradictingEntriesAreNamed(t *testing.T) {
 		entry("g\n  alias_of: f\n  kernel: up"):                                                             "go and kernel are those of f",
 		entry("g(Tensor self) -> Tensor\n  alias_of: f") + entry("h(Tensor self) -> Tensor\n  alias_of: g"): "another name itself",
 		"- func: g\n  copy_of: h\n":                                                                         `copy_of "h" is not an entry with one result`,
+		"- func: g(Tensor[] self) -> Tensor[]\n  each_of: f\n":                                              "follow from each_of",
+		"- func: g\n  each_of: f\n  forms: [list]\n":                                                        `the form "list" is not OVERLOAD(ARGUMENTS)`,
 		entry("g(Tensor self) -> Tensor\n  copy_of: f"):                                                     "follow from copy_of",
 	} {
 		_, err := load(t, f+text)
@@ -182,6 +184,21 @@ func TestCopiesInherit(t *testing.T) {
 	assert.Equal(t, []string{"copy", "all", "0.1", "steps", "steps", "GCopy"}, []string{g.Category, g.DTypes, g.Since, g.NameRule(), g.QuantizedRule(), g.GoName()})
 	assert.Equal(t, "", g.Args[0].AliasSet+g.Returns[0].AliasSet)
 	assert.False(t, g.Tagged("view"))
+}
+
+// An operator on lists has an entry for each of its forms, which returns a list, and one that writes to the first list.
+func TestOperatorsOnListsHaveTwoFormsEach(t *testing.T) {
+	ops, err := load(t, "- func: many\n  each_of: f\n  dtypes: all\n  forms: ['one(Tensor[] self, Scalar s)', 'list(Tensor[] self, Tensor[] other)']\n"+entry("f(Tensor self, Tensor other) -> Tensor"))
+	require.NoError(t, err)
+	var funcs, names []string
+	for _, o := range ops[:4] {
+		funcs, names = append(funcs, o.Func), append(names, o.GoName()+" "+o.Called)
+	}
+	assert.Equal(t, []string{
+		"many:one(Tensor[] self, Scalar s) -> Tensor[]", "many_:one(Tensor(a!)[] self, Scalar s) -> ()",
+		"many:list(Tensor[] self, Tensor[] other) -> Tensor[]", "many_:list(Tensor(a!)[] self, Tensor[] other) -> ()",
+	}, funcs)
+	assert.Equal(t, []string{"ManyOne _many", "ManyOneInPlace _many_", "ManyList _many", "ManyListInPlace _many_"}, names)
 }
 
 // Another name has every fact that it does not say itself.

@@ -76,14 +76,13 @@ static double step(const tensor_t *x, const tensor_t *y, const tensor_t *batch,
   const tensor_t *loss = cross_entropy(scores(some, parameters), wanted);
   check(tensor_backward(&loss, 1, NULL, 0, -1, false, NULL, 0));
   check(tensor_set_grad_enabled(false));
-  for (int i = 0; i < PARAMETERS; i++) {
-    tensor_t *gradient = keep(tensor_grad(parameters[i], &made));
-    check(tensor_mul_scalar_(velocities[i], tensor_float(MOMENTUM)));
-    check(tensor_add_(velocities[i], gradient, tensor_int(1)));
-    check(tensor_add_(velocities[i], parameters[i], tensor_float(DECAY)));
-    check(tensor_sub_(parameters[i], velocities[i], tensor_float(RATE)));
-    check(tensor_set_grad(parameters[i], NULL));
-  }
+  tensor_t *gradients[PARAMETERS];
+  for (int i = 0; i < PARAMETERS; i++) gradients[i] = keep(tensor_grad(parameters[i], &made));
+  check(tensor_fused_sgd_((const tensor_t *const *)parameters, PARAMETERS,
+                          (const tensor_t *const *)gradients, PARAMETERS,
+                          (const tensor_t *const *)velocities, PARAMETERS, DECAY, MOMENTUM, RATE, 0,
+                          false, false, false, NULL, NULL));
+  for (int i = 0; i < PARAMETERS; i++) check(tensor_set_grad(parameters[i], NULL));
   check(tensor_set_grad_enabled(true));
   const double value = number(loss);
   release(before);

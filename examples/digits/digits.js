@@ -6,6 +6,8 @@ const lt = require('../../bindings/node');
 
 const [HIDDEN, EPOCHS, BATCH, RATE, MOMENTUM, DECAY] = [128, 30, 64, 0.1, 0.9, 0.003];
 
+const SGD = { weightDecay: DECAY, momentum: MOMENTUM, lr: RATE, dampening: 0, nesterov: false, maximize: false, isFirstStep: false };
+
 const scores = (x, [w1, b1, w2, b2]) => x.matmul(w1).add(b1).relu().matmul(w2).add(b2);
 
 // The mean of minus the logarithm of what softmax gives the right classes.
@@ -21,11 +23,9 @@ function step(x, y, batch, parameters, velocities) {
     const loss = crossEntropy(scores(x.indexSelect(0, batch), parameters), y.indexSelect(0, batch));
     loss.backward();
     lt.noGrad(() => {
-      parameters.forEach((parameter, i) => {
-        velocities[i].mul_(MOMENTUM).add_(parameter.grad).add_(parameter, { alpha: DECAY });
-        parameter.sub_(velocities[i], { alpha: RATE });
-        parameter.grad = null;
-      });
+      const gradients = parameters.map((parameter) => parameter.grad);
+      lt.fusedSgd_(parameters, gradients, velocities, SGD);
+      for (const parameter of parameters) parameter.grad = null;
     });
     return loss.item();
   });

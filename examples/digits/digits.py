@@ -1,6 +1,6 @@
 """A small network learns to read digits, in Python: digits.py FOLDER.
 
-Two layers, cross entropy and momentum are written out in operators that have gradients of their own. Reads train_x.npy, train_y.npy,
+Two layers and cross entropy are written out in operators; the optimizer updates all parameters by one of them. Reads train_x.npy, train_y.npy,
 test_x.npy and test_y.npy from FOLDER; prints the mean loss of each epoch and the part of the held-out digits that is read right, and
 writes these numbers to python.bin.
 """
@@ -28,28 +28,35 @@ def cross_entropy(scores: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def learn(x: torch.Tensor, y: torch.Tensor, progress: bool) -> tuple[list[torch.Tensor], list[float]]:
     torch.manual_seed(0)
-    parameters = [torch.randn(64, HIDDEN) / 6, torch.zeros(HIDDEN), torch.randn(HIDDEN, 10) / 7, torch.zeros(10)]
+    parameters = [
+        torch.randn(64, HIDDEN) / 6,
+        torch.zeros(HIDDEN),
+        torch.randn(HIDDEN, 10) / 7,
+        torch.zeros(10),
+    ]
     for parameter in parameters:
         parameter.requires_grad_()
-    velocities = [torch.zeros_like(parameter) for parameter in parameters]
+    optimizer = torch.optim.SGD(parameters, lr=RATE, momentum=MOMENTUM, weight_decay=DECAY)
     losses = []
     for epoch in range(EPOCHS):
         order, total = torch.randperm(len(x)), 0.0
         for start in range(0, len(x), BATCH):
             batch = order[start : start + BATCH]
             loss = cross_entropy(scores(x[batch], parameters), y[batch])
+            optimizer.zero_grad()
             loss.backward()
-            with torch.no_grad():
-                for parameter, velocity in zip(parameters, velocities):
-                    velocity.mul_(MOMENTUM).add_(parameter.grad).add_(parameter, alpha=DECAY)
-                    parameter.sub_(velocity, alpha=RATE)
-                    parameter.grad = None
+            optimizer.step()
             total += loss.item() * len(batch)
         losses.append(total / len(x))
         print(f"epoch {epoch + 1:2}  loss {losses[-1]:.17g}")
         if progress:
             bar = "#" * (30 * (epoch + 1) // EPOCHS)
-            print(f"\r[{bar:30}] {epoch + 1}/{EPOCHS}", end="" if epoch + 1 < EPOCHS else "\n", file=sys.stderr, flush=True)
+            print(
+                f"\r[{bar:30}] {epoch + 1}/{EPOCHS}",
+                end="" if epoch + 1 < EPOCHS else "\n",
+                file=sys.stderr,
+                flush=True,
+            )
     return parameters, losses
 
 

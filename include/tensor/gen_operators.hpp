@@ -5233,6 +5233,1055 @@ inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::n
   return {eigenvalues.take(), eigenvectors.take()};
 }
 
+// Updates all parameters `self` in place by stochastic gradient descent: `v = momentum * v + (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient
+// plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
+// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+inline Tensor fused_sgd_(const Tensors &self, const Tensors &grads, const Tensors &momentum_buffer_list, Real weight_decay, Real momentum, Real lr, Real dampening, Bool nesterov, Bool maximize, Bool is_first_step, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
+  detail::check(::tensor_fused_sgd_(self.data(), self.size(), grads.data(), grads.size(), momentum_buffer_list.data(), momentum_buffer_list.size(), weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, detail::get(grad_scale), detail::get(found_inf)));
+  return self;
+}
+
+// Updates all parameters `self` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
+// `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`, where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of
+// `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
+// `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+inline Tensor fused_adam_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
+  detail::check(::tensor_fused_adam_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf)));
+  return self;
+}
+
+// As `fused_adam_`, with decoupled weight decay: `self` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is.
+inline Tensor fused_adamw_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
+  detail::check(::tensor_fused_adamw_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf)));
+  return self;
+}
+
+// Updates all parameters `self` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
+// `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
+// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+inline Tensor fused_adagrad_(const Tensors &self, const Tensors &grads, const Tensors &state_sums, const Tensors &state_steps, Real lr, Real lr_decay, Real weight_decay, Real eps, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
+  detail::check(::tensor_fused_adagrad_(self.data(), self.size(), grads.data(), grads.size(), state_sums.data(), state_sums.size(), state_steps.data(), state_steps.size(), lr, lr_decay, weight_decay, eps, maximize, detail::get(grad_scale), detail::get(found_inf)));
+  return self;
+}
+
+// Returns a list with the results of `abs` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_abs(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_abs(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `abs` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_abs_(const Tensors &self) {
+  detail::check(::tensor_foreach_abs_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `acos` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_acos(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_acos(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `acos` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_acos_(const Tensors &self) {
+  detail::check(::tensor_foreach_acos_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `asin` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_asin(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_asin(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `asin` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_asin_(const Tensors &self) {
+  detail::check(::tensor_foreach_asin_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `atan` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_atan(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_atan(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `atan` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_atan_(const Tensors &self) {
+  detail::check(::tensor_foreach_atan_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `ceil` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_ceil(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_ceil(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `ceil` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_ceil_(const Tensors &self) {
+  detail::check(::tensor_foreach_ceil_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `cos` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_cos(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_cos(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `cos` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_cos_(const Tensors &self) {
+  detail::check(::tensor_foreach_cos_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `cosh` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_cosh(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_cosh(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `cosh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_cosh_(const Tensors &self) {
+  detail::check(::tensor_foreach_cosh_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `erf` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_erf(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_erf(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `erf` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_erf_(const Tensors &self) {
+  detail::check(::tensor_foreach_erf_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `erfc` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_erfc(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_erfc(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `erfc` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_erfc_(const Tensors &self) {
+  detail::check(::tensor_foreach_erfc_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `exp` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_exp(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_exp(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `exp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_exp_(const Tensors &self) {
+  detail::check(::tensor_foreach_exp_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `expm1` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_expm1(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_expm1(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `expm1` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_expm1_(const Tensors &self) {
+  detail::check(::tensor_foreach_expm1_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `floor` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_floor(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_floor(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `floor` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_floor_(const Tensors &self) {
+  detail::check(::tensor_foreach_floor_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `frac` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_frac(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_frac(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `frac` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_frac_(const Tensors &self) {
+  detail::check(::tensor_foreach_frac_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `lgamma` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_lgamma(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_lgamma(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `lgamma` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_lgamma_(const Tensors &self) {
+  detail::check(::tensor_foreach_lgamma_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `log` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_log(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_log(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `log` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_log_(const Tensors &self) {
+  detail::check(::tensor_foreach_log_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `log10` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_log10(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_log10(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `log10` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_log10_(const Tensors &self) {
+  detail::check(::tensor_foreach_log10_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `log1p` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_log1p(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_log1p(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `log1p` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_log1p_(const Tensors &self) {
+  detail::check(::tensor_foreach_log1p_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `log2` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_log2(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_log2(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `log2` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_log2_(const Tensors &self) {
+  detail::check(::tensor_foreach_log2_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `neg` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_neg(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_neg(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `neg` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_neg_(const Tensors &self) {
+  detail::check(::tensor_foreach_neg_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_reciprocal(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_reciprocal(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_reciprocal_(const Tensors &self) {
+  detail::check(::tensor_foreach_reciprocal_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `round` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_round(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_round(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `round` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_round_(const Tensors &self) {
+  detail::check(::tensor_foreach_round_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_rsqrt(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_rsqrt(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_rsqrt_(const Tensors &self) {
+  detail::check(::tensor_foreach_rsqrt_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_sigmoid(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_sigmoid(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_sigmoid_(const Tensors &self) {
+  detail::check(::tensor_foreach_sigmoid_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `sign` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_sign(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_sign(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `sign` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_sign_(const Tensors &self) {
+  detail::check(::tensor_foreach_sign_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `sin` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_sin(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_sin(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `sin` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_sin_(const Tensors &self) {
+  detail::check(::tensor_foreach_sin_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `sinh` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_sinh(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_sinh(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `sinh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_sinh_(const Tensors &self) {
+  detail::check(::tensor_foreach_sinh_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `sqrt` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_sqrt(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_sqrt(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `sqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_sqrt_(const Tensors &self) {
+  detail::check(::tensor_foreach_sqrt_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `tan` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_tan(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_tan(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `tan` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_tan_(const Tensors &self) {
+  detail::check(::tensor_foreach_tan_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `tanh` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_tanh(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_tanh(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `tanh` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_tanh_(const Tensors &self) {
+  detail::check(::tensor_foreach_tanh_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `trunc` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_trunc(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_trunc(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `trunc` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_trunc_(const Tensors &self) {
+  detail::check(::tensor_foreach_trunc_(self.data(), self.size()));
+  return self;
+}
+
+// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_add(const Tensors &self, const Scalar &scalar) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_add_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_add_(const Tensors &self, const Scalar &scalar) {
+  detail::check(::tensor_foreach_add__scalar(self.data(), self.size(), scalar.get()));
+  return self;
+}
+
+// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_add_list(self.data(), self.size(), other.data(), other.size(), alpha.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_add_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
+  detail::check(::tensor_foreach_add__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
+  return self;
+}
+
+// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_add_scalars(const Tensors &self, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_add_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_add__scalars(const Tensors &self, const Scalars &scalars) {
+  detail::check(::tensor_foreach_add__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_add_tensor(self.data(), self.size(), other.get(), alpha.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_add_(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
+  detail::check(::tensor_foreach_add__tensor(self.data(), self.size(), other.get(), alpha.get()));
+  return self;
+}
+
+// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_sub(const Tensors &self, const Scalar &scalar) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_sub_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_sub_(const Tensors &self, const Scalar &scalar) {
+  detail::check(::tensor_foreach_sub__scalar(self.data(), self.size(), scalar.get()));
+  return self;
+}
+
+// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_sub(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_sub_list(self.data(), self.size(), other.data(), other.size(), alpha.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_sub_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
+  detail::check(::tensor_foreach_sub__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
+  return self;
+}
+
+// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_sub_scalars(const Tensors &self, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_sub_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_sub__scalars(const Tensors &self, const Scalars &scalars) {
+  detail::check(::tensor_foreach_sub__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_mul(const Tensors &self, const Scalar &scalar) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_mul_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_mul_(const Tensors &self, const Scalar &scalar) {
+  detail::check(::tensor_foreach_mul__scalar(self.data(), self.size(), scalar.get()));
+  return self;
+}
+
+// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensors &other) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_mul_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_mul_(const Tensors &self, const Tensors &other) {
+  detail::check(::tensor_foreach_mul__list(self.data(), self.size(), other.data(), other.size()));
+  return self;
+}
+
+// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_mul_scalars(const Tensors &self, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_mul_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_mul__scalars(const Tensors &self, const Scalars &scalars) {
+  detail::check(::tensor_foreach_mul__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensor &other) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_mul_tensor(self.data(), self.size(), other.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_mul_(const Tensors &self, const Tensor &other) {
+  detail::check(::tensor_foreach_mul__tensor(self.data(), self.size(), other.get()));
+  return self;
+}
+
+// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_div(const Tensors &self, const Scalar &scalar) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_div_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_div_(const Tensors &self, const Scalar &scalar) {
+  detail::check(::tensor_foreach_div__scalar(self.data(), self.size(), scalar.get()));
+  return self;
+}
+
+// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensors &other) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_div_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_div_(const Tensors &self, const Tensors &other) {
+  detail::check(::tensor_foreach_div__list(self.data(), self.size(), other.data(), other.size()));
+  return self;
+}
+
+// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_div_scalars(const Tensors &self, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_div_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_div__scalars(const Tensors &self, const Scalars &scalars) {
+  detail::check(::tensor_foreach_div__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensor &other) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_div_tensor(self.data(), self.size(), other.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_div_(const Tensors &self, const Tensor &other) {
+  detail::check(::tensor_foreach_div__tensor(self.data(), self.size(), other.get()));
+  return self;
+}
+
+// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Scalar &scalar) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_clamp_max_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_clamp_max_(const Tensors &self, const Scalar &scalar) {
+  detail::check(::tensor_foreach_clamp_max__scalar(self.data(), self.size(), scalar.get()));
+  return self;
+}
+
+// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Tensors &other) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_clamp_max_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_clamp_max_(const Tensors &self, const Tensors &other) {
+  detail::check(::tensor_foreach_clamp_max__list(self.data(), self.size(), other.data(), other.size()));
+  return self;
+}
+
+// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_clamp_max_scalars(const Tensors &self, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_clamp_max_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_clamp_max__scalars(const Tensors &self, const Scalars &scalars) {
+  detail::check(::tensor_foreach_clamp_max__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Scalar &scalar) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_clamp_min_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_clamp_min_(const Tensors &self, const Scalar &scalar) {
+  detail::check(::tensor_foreach_clamp_min__scalar(self.data(), self.size(), scalar.get()));
+  return self;
+}
+
+// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Tensors &other) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_clamp_min_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_clamp_min_(const Tensors &self, const Tensors &other) {
+  detail::check(::tensor_foreach_clamp_min__list(self.data(), self.size(), other.data(), other.size()));
+  return self;
+}
+
+// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_clamp_min_scalars(const Tensors &self, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_clamp_min_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_clamp_min__scalars(const Tensors &self, const Scalars &scalars) {
+  detail::check(::tensor_foreach_clamp_min__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Scalar &scalar) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_maximum_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_maximum_(const Tensors &self, const Scalar &scalar) {
+  detail::check(::tensor_foreach_maximum__scalar(self.data(), self.size(), scalar.get()));
+  return self;
+}
+
+// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Tensors &other) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_maximum_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_maximum_(const Tensors &self, const Tensors &other) {
+  detail::check(::tensor_foreach_maximum__list(self.data(), self.size(), other.data(), other.size()));
+  return self;
+}
+
+// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_maximum_scalars(const Tensors &self, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_maximum_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_maximum__scalars(const Tensors &self, const Scalars &scalars) {
+  detail::check(::tensor_foreach_maximum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Scalar &scalar) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_minimum_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_minimum_(const Tensors &self, const Scalar &scalar) {
+  detail::check(::tensor_foreach_minimum__scalar(self.data(), self.size(), scalar.get()));
+  return self;
+}
+
+// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Tensors &other) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_minimum_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_minimum_(const Tensors &self, const Tensors &other) {
+  detail::check(::tensor_foreach_minimum__list(self.data(), self.size(), other.data(), other.size()));
+  return self;
+}
+
+// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_minimum_scalars(const Tensors &self, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_minimum_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_minimum__scalars(const Tensors &self, const Scalars &scalars) {
+  detail::check(::tensor_foreach_minimum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalar &exponent) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_pow_scalar(self.data(), self.size(), exponent.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_pow_(const Tensors &self, const Scalar &exponent) {
+  detail::check(::tensor_foreach_pow__scalar(self.data(), self.size(), exponent.get()));
+  return self;
+}
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_pow(const Tensors &self, const Tensors &exponent) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_pow_list(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_pow_(const Tensors &self, const Tensors &exponent) {
+  detail::check(::tensor_foreach_pow__list(self.data(), self.size(), exponent.data(), exponent.size()));
+  return self;
+}
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_pow_scalars(const Tensors &self, const Scalars &exponent) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_pow_scalars(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_pow__scalars(const Tensors &self, const Scalars &exponent) {
+  detail::check(::tensor_foreach_pow__scalars(self.data(), self.size(), exponent.data(), exponent.size()));
+  return self;
+}
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_pow(const Scalar &self, const Tensors &exponent) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_pow_base(self.get(), exponent.data(), exponent.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_lerp_scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
+  detail::check(::tensor_foreach_lerp__scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get()));
+  return self;
+}
+
+// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_lerp_list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
+  detail::check(::tensor_foreach_lerp__list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size()));
+  return self;
+}
+
+// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_lerp_scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_lerp_scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_lerp__scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
+  detail::check(::tensor_foreach_lerp__scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size()));
+  return self;
+}
+
+// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_addcmul_scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
+  detail::check(::tensor_foreach_addcmul__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
+  return self;
+}
+
+// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_addcmul_scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
+  detail::check(::tensor_foreach_addcmul__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_addcmul_tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
+  detail::check(::tensor_foreach_addcmul__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
+  return self;
+}
+
+// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_addcdiv_scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
+  detail::check(::tensor_foreach_addcdiv__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
+  return self;
+}
+
+// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_addcdiv_scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
+  detail::check(::tensor_foreach_addcdiv__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
+  return self;
+}
+
+// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_addcdiv_tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
+  detail::check(::tensor_foreach_addcdiv__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
+  return self;
+}
+
+// Returns a list with the results of `linalg.vector_norm` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_norm(const Tensors &self, const Scalar &ord = 2, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_norm(self.data(), self.size(), ord.get(), detail::get(dtype), out.put(), out.length()));
+  return out.take();
+}
+
+// Returns a list with the results of `max` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_max(const Tensors &self) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_max(self.data(), self.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Returns a list with the results of `mm` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_mm(const Tensors &self, const Tensors &mat2) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_mm(self.data(), self.size(), mat2.data(), mat2.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Returns a list with the results of `clone` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_clone(const Tensors &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_clone(self.data(), self.size(), detail::get(memory_format), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `copy_` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_copy_(const Tensors &self, const Tensors &src, Bool non_blocking = false) {
+  detail::check(::tensor_foreach_copy_(self.data(), self.size(), src.data(), src.size(), non_blocking));
+  return self;
+}
+
+// Writes the results of `zero_` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_zero_(const Tensors &self) {
+  detail::check(::tensor_foreach_zero_(self.data(), self.size()));
+  return self;
+}
+
 // Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
 inline Tensor logical_and(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;

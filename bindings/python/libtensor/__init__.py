@@ -128,6 +128,7 @@ _SUBMODULES = frozenset(
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
 globals().update(_NAMES)
 globals().update({"_" + name: getattr(_functions, name) for name in _QUANTIZED})
+globals().update({"_" + name: value for name, value in vars(_functions).items() if name.startswith(("foreach_", "fused_"))})
 globals().update({f.__name__: f for f in (*_autocast.FUNCTIONS, _scaling.check_and_unscale, _scaling.update_scale)})
 globals().update({"_" + name: getattr(_functions, name) for name in _RANDOM})
 _segment_reduce, _neg_view = _functions.segment_reduce, _functions.neg_view

@@ -69,7 +69,7 @@ func goBody(o *schema.Operator) string {
 		// Only the arguments marked as mutated change.
 		refresh := ""
 		for i, a := range o.Args {
-			if a.Mutated && a.Type.Base == "Tensor" {
+			if a.Mutated && a.Type.Base == "Tensor" && !a.Type.List {
 				refresh += fmt.Sprintf("f.refresh(%d); ", i)
 			}
 		}

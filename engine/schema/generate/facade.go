@@ -74,6 +74,14 @@ func facade(out *output, ops []*schema.Operator) error {
 	if err := declareFile(copiesFile, text, declared, imports); err != nil {
 		return err
 	}
+	text, err = lists(ops, declared)
+	if err != nil {
+		return err
+	}
+	out.write(listsFile, text)
+	if err := declareFile(listsFile, text, declared, imports); err != nil {
+		return err
+	}
 	casts := map[string]int{} // by the façade's methods, which aliases share
 	for _, o := range ops {
 		for row, policy := range policies[o.Name] {

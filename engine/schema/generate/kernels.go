@@ -56,6 +56,7 @@ var families = []family{
 	{"sparse", narrow, []string{"sparse", "sparse_product"}},
 	{"special", every, []string{"bessel", "polynomials", "special"}},
 	{"text", narrow, []string{"format"}},
+	{"updates", every, []string{"update"}},
 }
 
 const kernelDir = "engine/kernel"

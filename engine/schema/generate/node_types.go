@@ -92,7 +92,7 @@ func tsResultType(r schema.Arg) string {
 func tsResults(o *schema.Operator, method bool) string {
 	switch len(o.Returns) {
 	case 0:
-		if len(o.Args) == 0 || !o.Args[0].Mutated {
+		if len(o.Args) == 0 || !o.Args[0].Mutated || o.Args[0].Type.List {
 			return "void"
 		}
 		if method {

@@ -193,7 +193,7 @@ func (v *pyOverload) row(order int) (parameters, row string) {
 	if len(o.Args) > 0 {
 		first = "of_" + name
 	}
-	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated })
+	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated && !a.Type.List })
 	return parameters, fmt.Sprintf("    {lt_run, \"%s\", \"%s\", \"%s_\", %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d},\n",
 		o.ID(), o.Name, strings.TrimSuffix(o.Name, "_"), first, len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order)
 }

@@ -131,7 +131,7 @@ func (v *pyOverload) stub(name string, method, switches bool) string {
 		if method {
 			result = "_f." + result
 		}
-	case v.inplace || len(v.op.Returns) == 0 && len(v.op.Args) > 0 && v.op.Args[0].Mutated:
+	case v.inplace || len(v.op.Returns) == 0 && len(v.op.Args) > 0 && v.op.Args[0].Mutated && !v.op.Args[0].Type.List:
 		result = "_Tensor"
 	case len(v.op.Returns) == 1:
 		result = pyType(v.op.Returns[0].Type, true)

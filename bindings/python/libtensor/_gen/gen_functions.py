@@ -3719,6 +3719,816 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
     """
 
 
+@_operator("fused_sgd_")
+def fused_sgd_(input, grads, momentum_buffer_list, *, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale=None, found_inf=None):
+    """Updates all parameters `input` in place by stochastic gradient descent: `v = momentum * v + (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient
+    plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
+    `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+    16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+
+    >>> w, grad = torch.ones(2), torch.tensor([1., 2.])
+    >>> torch._fused_sgd_([w], [grad], [], weight_decay=0, momentum=0, lr=0.5, dampening=0, nesterov=False, maximize=False, is_first_step=True)
+    >>> w
+    tensor([0.5000, 0.0000])
+    """
+
+
+@_operator("fused_adam_")
+def fused_adam_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale=None, found_inf=None):
+    """Updates all parameters `input` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
+    `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`, where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of
+    `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
+    `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+    16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+
+    >>> w, grad, m, s = torch.ones(2), torch.tensor([1., -2.]), torch.zeros(2), torch.zeros(2)
+    >>> options = dict(lr=0.5, beta1=0.9, beta2=0.999, weight_decay=0, eps=1e-8, amsgrad=False, maximize=False)
+    >>> torch._fused_adam_([w], [grad], [m], [s], [], [torch.tensor(1.)], **options)
+    >>> w
+    tensor([0.5000, 1.5000])
+    """
+
+
+@_operator("fused_adamw_")
+def fused_adamw_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale=None, found_inf=None):
+    """As `fused_adam_`, with decoupled weight decay: `input` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is."""
+
+
+@_operator("fused_adagrad_")
+def fused_adagrad_(input, grads, state_sums, state_steps, *, lr, lr_decay, weight_decay, eps, maximize, grad_scale=None, found_inf=None):
+    """Updates all parameters `input` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
+    `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
+    `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+    16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+    """
+
+
+@_operator("foreach_abs")
+def foreach_abs(input):
+    """Returns a list with the results of `abs` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_abs_")
+def foreach_abs_(input):
+    """Writes the results of `abs` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_acos")
+def foreach_acos(input):
+    """Returns a list with the results of `acos` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_acos_")
+def foreach_acos_(input):
+    """Writes the results of `acos` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_asin")
+def foreach_asin(input):
+    """Returns a list with the results of `asin` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_asin_")
+def foreach_asin_(input):
+    """Writes the results of `asin` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_atan")
+def foreach_atan(input):
+    """Returns a list with the results of `atan` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_atan_")
+def foreach_atan_(input):
+    """Writes the results of `atan` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_ceil")
+def foreach_ceil(input):
+    """Returns a list with the results of `ceil` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_ceil_")
+def foreach_ceil_(input):
+    """Writes the results of `ceil` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_cos")
+def foreach_cos(input):
+    """Returns a list with the results of `cos` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_cos_")
+def foreach_cos_(input):
+    """Writes the results of `cos` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_cosh")
+def foreach_cosh(input):
+    """Returns a list with the results of `cosh` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_cosh_")
+def foreach_cosh_(input):
+    """Writes the results of `cosh` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_erf")
+def foreach_erf(input):
+    """Returns a list with the results of `erf` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_erf_")
+def foreach_erf_(input):
+    """Writes the results of `erf` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_erfc")
+def foreach_erfc(input):
+    """Returns a list with the results of `erfc` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_erfc_")
+def foreach_erfc_(input):
+    """Writes the results of `erfc` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_exp")
+def foreach_exp(input):
+    """Returns a list with the results of `exp` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_exp_")
+def foreach_exp_(input):
+    """Writes the results of `exp` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_expm1")
+def foreach_expm1(input):
+    """Returns a list with the results of `expm1` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_expm1_")
+def foreach_expm1_(input):
+    """Writes the results of `expm1` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_floor")
+def foreach_floor(input):
+    """Returns a list with the results of `floor` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_floor_")
+def foreach_floor_(input):
+    """Writes the results of `floor` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_frac")
+def foreach_frac(input):
+    """Returns a list with the results of `frac` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_frac_")
+def foreach_frac_(input):
+    """Writes the results of `frac` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_lgamma")
+def foreach_lgamma(input):
+    """Returns a list with the results of `lgamma` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_lgamma_")
+def foreach_lgamma_(input):
+    """Writes the results of `lgamma` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_log")
+def foreach_log(input):
+    """Returns a list with the results of `log` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_log_")
+def foreach_log_(input):
+    """Writes the results of `log` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_log10")
+def foreach_log10(input):
+    """Returns a list with the results of `log10` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_log10_")
+def foreach_log10_(input):
+    """Writes the results of `log10` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_log1p")
+def foreach_log1p(input):
+    """Returns a list with the results of `log1p` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_log1p_")
+def foreach_log1p_(input):
+    """Writes the results of `log1p` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_log2")
+def foreach_log2(input):
+    """Returns a list with the results of `log2` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_log2_")
+def foreach_log2_(input):
+    """Writes the results of `log2` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_neg")
+def foreach_neg(input):
+    """Returns a list with the results of `neg` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_neg_")
+def foreach_neg_(input):
+    """Writes the results of `neg` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_reciprocal")
+def foreach_reciprocal(input):
+    """Returns a list with the results of `reciprocal` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_reciprocal_")
+def foreach_reciprocal_(input):
+    """Writes the results of `reciprocal` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_round")
+def foreach_round(input):
+    """Returns a list with the results of `round` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_round_")
+def foreach_round_(input):
+    """Writes the results of `round` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_rsqrt")
+def foreach_rsqrt(input):
+    """Returns a list with the results of `rsqrt` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_rsqrt_")
+def foreach_rsqrt_(input):
+    """Writes the results of `rsqrt` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_sigmoid")
+def foreach_sigmoid(input):
+    """Returns a list with the results of `sigmoid` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_sigmoid_")
+def foreach_sigmoid_(input):
+    """Writes the results of `sigmoid` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_sign")
+def foreach_sign(input):
+    """Returns a list with the results of `sign` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_sign_")
+def foreach_sign_(input):
+    """Writes the results of `sign` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_sin")
+def foreach_sin(input):
+    """Returns a list with the results of `sin` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_sin_")
+def foreach_sin_(input):
+    """Writes the results of `sin` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_sinh")
+def foreach_sinh(input):
+    """Returns a list with the results of `sinh` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_sinh_")
+def foreach_sinh_(input):
+    """Writes the results of `sinh` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_sqrt")
+def foreach_sqrt(input):
+    """Returns a list with the results of `sqrt` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_sqrt_")
+def foreach_sqrt_(input):
+    """Writes the results of `sqrt` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_tan")
+def foreach_tan(input):
+    """Returns a list with the results of `tan` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_tan_")
+def foreach_tan_(input):
+    """Writes the results of `tan` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_tanh")
+def foreach_tanh(input):
+    """Returns a list with the results of `tanh` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_tanh_")
+def foreach_tanh_(input):
+    """Writes the results of `tanh` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_trunc")
+def foreach_trunc(input):
+    """Returns a list with the results of `trunc` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_trunc_")
+def foreach_trunc_(input):
+    """Writes the results of `trunc` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_add.scalar foreach_add.list foreach_add.scalars foreach_add.tensor")
+def foreach_add(input, scalar=None, other=None, scalars=None, *, alpha=1):
+    """foreach_add(sequence of Tensor input, Number scalar)
+    Returns a list with the results of `add` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_add(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
+    Returns a list with the results of `add` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_add(sequence of Tensor input, sequence of Number scalars)
+    Returns a list with the results of `add` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_add(sequence of Tensor input, Tensor other, *, Number alpha=1)
+    Returns a list with the results of `add` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_add_.scalar foreach_add_.list foreach_add_.scalars foreach_add_.tensor")
+def foreach_add_(input, scalar=None, other=None, scalars=None, *, alpha=1):
+    """foreach_add_(sequence of Tensor input, Number scalar)
+    Writes the results of `add` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_add_(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
+    Writes the results of `add` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_add_(sequence of Tensor input, sequence of Number scalars)
+    Writes the results of `add` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_add_(sequence of Tensor input, Tensor other, *, Number alpha=1)
+    Writes the results of `add` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_sub.scalar foreach_sub.list foreach_sub.scalars")
+def foreach_sub(input, scalar=None, other=None, scalars=None, *, alpha=1):
+    """foreach_sub(sequence of Tensor input, Number scalar)
+    Returns a list with the results of `sub` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_sub(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
+    Returns a list with the results of `sub` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_sub(sequence of Tensor input, sequence of Number scalars)
+    Returns a list with the results of `sub` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_sub_.scalar foreach_sub_.list foreach_sub_.scalars")
+def foreach_sub_(input, scalar=None, other=None, scalars=None, *, alpha=1):
+    """foreach_sub_(sequence of Tensor input, Number scalar)
+    Writes the results of `sub` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_sub_(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
+    Writes the results of `sub` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_sub_(sequence of Tensor input, sequence of Number scalars)
+    Writes the results of `sub` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_mul.scalar foreach_mul.list foreach_mul.scalars foreach_mul.tensor")
+def foreach_mul(input, scalar=None, other=None, scalars=None):
+    """foreach_mul(sequence of Tensor input, Number scalar)
+    Returns a list with the results of `mul` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_mul(sequence of Tensor input, sequence of Tensor other)
+    Returns a list with the results of `mul` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_mul(sequence of Tensor input, sequence of Number scalars)
+    Returns a list with the results of `mul` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_mul(sequence of Tensor input, Tensor other)
+    Returns a list with the results of `mul` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_mul_.scalar foreach_mul_.list foreach_mul_.scalars foreach_mul_.tensor")
+def foreach_mul_(input, scalar=None, other=None, scalars=None):
+    """foreach_mul_(sequence of Tensor input, Number scalar)
+    Writes the results of `mul` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_mul_(sequence of Tensor input, sequence of Tensor other)
+    Writes the results of `mul` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_mul_(sequence of Tensor input, sequence of Number scalars)
+    Writes the results of `mul` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_mul_(sequence of Tensor input, Tensor other)
+    Writes the results of `mul` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_div.scalar foreach_div.list foreach_div.scalars foreach_div.tensor")
+def foreach_div(input, scalar=None, other=None, scalars=None):
+    """foreach_div(sequence of Tensor input, Number scalar)
+    Returns a list with the results of `div` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_div(sequence of Tensor input, sequence of Tensor other)
+    Returns a list with the results of `div` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_div(sequence of Tensor input, sequence of Number scalars)
+    Returns a list with the results of `div` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_div(sequence of Tensor input, Tensor other)
+    Returns a list with the results of `div` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_div_.scalar foreach_div_.list foreach_div_.scalars foreach_div_.tensor")
+def foreach_div_(input, scalar=None, other=None, scalars=None):
+    """foreach_div_(sequence of Tensor input, Number scalar)
+    Writes the results of `div` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_div_(sequence of Tensor input, sequence of Tensor other)
+    Writes the results of `div` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_div_(sequence of Tensor input, sequence of Number scalars)
+    Writes the results of `div` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_div_(sequence of Tensor input, Tensor other)
+    Writes the results of `div` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_clamp_max.scalar foreach_clamp_max.list foreach_clamp_max.scalars")
+def foreach_clamp_max(input, scalar=None, other=None, scalars=None):
+    """foreach_clamp_max(sequence of Tensor input, Number scalar)
+    Returns a list with the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_clamp_max(sequence of Tensor input, sequence of Tensor other)
+    Returns a list with the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_clamp_max(sequence of Tensor input, sequence of Number scalars)
+    Returns a list with the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_clamp_max_.scalar foreach_clamp_max_.list foreach_clamp_max_.scalars")
+def foreach_clamp_max_(input, scalar=None, other=None, scalars=None):
+    """foreach_clamp_max_(sequence of Tensor input, Number scalar)
+    Writes the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_clamp_max_(sequence of Tensor input, sequence of Tensor other)
+    Writes the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_clamp_max_(sequence of Tensor input, sequence of Number scalars)
+    Writes the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_clamp_min.scalar foreach_clamp_min.list foreach_clamp_min.scalars")
+def foreach_clamp_min(input, scalar=None, other=None, scalars=None):
+    """foreach_clamp_min(sequence of Tensor input, Number scalar)
+    Returns a list with the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_clamp_min(sequence of Tensor input, sequence of Tensor other)
+    Returns a list with the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_clamp_min(sequence of Tensor input, sequence of Number scalars)
+    Returns a list with the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_clamp_min_.scalar foreach_clamp_min_.list foreach_clamp_min_.scalars")
+def foreach_clamp_min_(input, scalar=None, other=None, scalars=None):
+    """foreach_clamp_min_(sequence of Tensor input, Number scalar)
+    Writes the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_clamp_min_(sequence of Tensor input, sequence of Tensor other)
+    Writes the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_clamp_min_(sequence of Tensor input, sequence of Number scalars)
+    Writes the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_maximum.scalar foreach_maximum.list foreach_maximum.scalars")
+def foreach_maximum(input, scalar=None, other=None, scalars=None):
+    """foreach_maximum(sequence of Tensor input, Number scalar)
+    Returns a list with the results of `maximum` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_maximum(sequence of Tensor input, sequence of Tensor other)
+    Returns a list with the results of `maximum` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_maximum(sequence of Tensor input, sequence of Number scalars)
+    Returns a list with the results of `maximum` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_maximum_.scalar foreach_maximum_.list foreach_maximum_.scalars")
+def foreach_maximum_(input, scalar=None, other=None, scalars=None):
+    """foreach_maximum_(sequence of Tensor input, Number scalar)
+    Writes the results of `maximum` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_maximum_(sequence of Tensor input, sequence of Tensor other)
+    Writes the results of `maximum` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_maximum_(sequence of Tensor input, sequence of Number scalars)
+    Writes the results of `maximum` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_minimum.scalar foreach_minimum.list foreach_minimum.scalars")
+def foreach_minimum(input, scalar=None, other=None, scalars=None):
+    """foreach_minimum(sequence of Tensor input, Number scalar)
+    Returns a list with the results of `minimum` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_minimum(sequence of Tensor input, sequence of Tensor other)
+    Returns a list with the results of `minimum` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_minimum(sequence of Tensor input, sequence of Number scalars)
+    Returns a list with the results of `minimum` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_minimum_.scalar foreach_minimum_.list foreach_minimum_.scalars")
+def foreach_minimum_(input, scalar=None, other=None, scalars=None):
+    """foreach_minimum_(sequence of Tensor input, Number scalar)
+    Writes the results of `minimum` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_minimum_(sequence of Tensor input, sequence of Tensor other)
+    Writes the results of `minimum` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_minimum_(sequence of Tensor input, sequence of Number scalars)
+    Writes the results of `minimum` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_pow.scalar foreach_pow.list foreach_pow.scalars foreach_pow.base")
+def foreach_pow(input, exponent):
+    """foreach_pow(sequence of Tensor input, Number exponent)
+    Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_pow(sequence of Tensor input, sequence of Tensor exponent)
+    Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_pow(sequence of Tensor input, sequence of Number exponent)
+    Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_pow(Number input, sequence of Tensor exponent)
+    Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_pow_.scalar foreach_pow_.list foreach_pow_.scalars")
+def foreach_pow_(input, exponent):
+    """foreach_pow_(sequence of Tensor input, Number exponent)
+    Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_pow_(sequence of Tensor input, sequence of Tensor exponent)
+    Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_pow_(sequence of Tensor input, sequence of Number exponent)
+    Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_lerp.scalar foreach_lerp.list foreach_lerp.scalars")
+def foreach_lerp(input, tensors1, weight=None, weights=None):
+    """foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, Number weight)
+    Returns a list with the results of `lerp` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)
+    Returns a list with the results of `lerp` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)
+    Returns a list with the results of `lerp` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_lerp_.scalar foreach_lerp_.list foreach_lerp_.scalars")
+def foreach_lerp_(input, tensors1, weight=None, weights=None):
+    """foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, Number weight)
+    Writes the results of `lerp` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)
+    Writes the results of `lerp` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)
+    Writes the results of `lerp` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_addcmul.scalar foreach_addcmul.scalars foreach_addcmul.tensor")
+def foreach_addcmul(input, tensor1, tensor2, value=1, scalars=None):
+    """foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
+    Returns a list with the results of `addcmul` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
+    Returns a list with the results of `addcmul` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
+    Returns a list with the results of `addcmul` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_addcmul_.scalar foreach_addcmul_.scalars foreach_addcmul_.tensor")
+def foreach_addcmul_(input, tensor1, tensor2, value=1, scalars=None):
+    """foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
+    Writes the results of `addcmul` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
+    Writes the results of `addcmul` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
+    Writes the results of `addcmul` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_addcdiv.scalar foreach_addcdiv.scalars foreach_addcdiv.tensor")
+def foreach_addcdiv(input, tensor1, tensor2, value=1, scalars=None):
+    """foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
+    Returns a list with the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
+    Returns a list with the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists.
+
+    foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
+    Returns a list with the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists.
+    """
+
+
+@_operator("foreach_addcdiv_.scalar foreach_addcdiv_.scalars foreach_addcdiv_.tensor")
+def foreach_addcdiv_(input, tensor1, tensor2, value=1, scalars=None):
+    """foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
+    Writes the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
+    Writes the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+
+    foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
+    Writes the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_norm")
+def foreach_norm(input, ord=2, dtype=None):
+    """Returns a list with the results of `linalg.vector_norm` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_max")
+def foreach_max(input):
+    """Returns a list with the results of `max` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_mm")
+def foreach_mm(input, mat2):
+    """Returns a list with the results of `mm` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_clone")
+def foreach_clone(input, *, memory_format=None):
+    """Returns a list with the results of `clone` for the tensors of `input` and the corresponding items of other lists."""
+
+
+@_operator("foreach_copy_")
+def foreach_copy_(input, src, non_blocking=False):
+    """Writes the results of `copy_` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
+@_operator("foreach_zero_")
+def foreach_zero_(input):
+    """Writes the results of `zero_` for the tensors of `input` and the corresponding items of other lists to these tensors.
+    Raises an error, and changes nothing, where the items of one index do not fit.
+    """
+
+
 @_operator("logical_and")
 def logical_and(input, other, *, out=None):
     """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from .. import float32, float64, get_default_dtype, strided, tensor, view_as_real
+from .._core.modes import is_grad_enabled
 from .._core.tensor import Tensor
+from .._data.lists import foreach_add, foreach_add_, foreach_addcdiv_, foreach_mul, foreach_neg
 
 Tensors: TypeAlias = list[Tensor]
 Scalar: TypeAlias = float | Tensor
@@ -92,55 +94,28 @@ def real(tensors: Sequence[Tensor | None]) -> Any:
 
 def gradients(grads: Tensors, maximize: bool) -> Tensors:
     """Returns the gradients, negated in order to maximize."""
-    return _foreach_neg(grads) if maximize else grads
+    return foreach_neg(grads) if maximize else grads
 
 
-def _each(values: Any, count: int) -> Sequence[Any]:
-    return values if isinstance(values, (list, tuple)) else [values] * count
+def kept(tensors: Tensors) -> Tensors:
+    """Returns copies of states where gradients are recorded, since later steps write to the states."""
+    return [t.clone() for t in tensors] if is_grad_enabled() else tensors
 
 
-def _foreach_neg(xs: Tensors) -> Tensors:
-    return [-x for x in xs]
+def addcdiv_(xs: Tensors, ys: Tensors, zs: Tensors, values: Sequence[Any]) -> None:
+    """Adds `values[i] * ys[i] / zs[i]` to each tensor, in place; values may be tensors, whose gradients flow."""
+    ys, zs = kept(ys), kept(zs)
+    if any(isinstance(value, Tensor) for value in values):
+        foreach_add_(xs, [y / z * value for y, z, value in zip(ys, zs, values, strict=True)])
+    else:
+        foreach_addcdiv_(xs, ys, zs, list(values))
 
 
-def _foreach_sqrt(xs: Tensors) -> Tensors:
-    return [x.sqrt() for x in xs]
+def add_scaled_(xs: Tensors, ys: Tensors, values: Sequence[Any]) -> None:
+    """Adds `values[i] * ys[i]` to each tensor, in place; values may be tensors, whose gradients flow."""
+    foreach_add_(xs, foreach_mul(ys, list(values)))
 
 
-def _foreach_add(xs: Tensors, ys: Any, alpha: Any = 1) -> Tensors:
-    return [x.add(y, alpha=alpha) for x, y in zip(xs, _each(ys, len(xs)), strict=False)]
-
-
-def _foreach_add_(xs: Tensors, ys: Any, alpha: Any = 1) -> None:
-    for x, y in zip(xs, _each(ys, len(xs)), strict=False):
-        x.add_(y, alpha=alpha)
-
-
-def _foreach_mul_(xs: Tensors, ys: Any) -> None:
-    for x, y in zip(xs, _each(ys, len(xs)), strict=False):
-        x.mul_(y)
-
-
-def _foreach_div_(xs: Tensors, ys: Any) -> None:
-    for x, y in zip(xs, _each(ys, len(xs)), strict=False):
-        x.div_(y)
-
-
-def _foreach_maximum_(xs: Tensors, ys: Tensors) -> None:
-    for x, y in zip(xs, ys, strict=False):
-        x.copy_(x.maximum(y))
-
-
-def _foreach_lerp_(xs: Tensors, ys: Tensors, weight: Any) -> None:
-    for x, y in zip(xs, ys, strict=False):
-        x.lerp_(y, weight)
-
-
-def _foreach_addcmul_(xs: Tensors, ys: Tensors, zs: Tensors, values: Any) -> None:
-    for x, y, z, value in zip(xs, ys, zs, _each(values, len(xs)), strict=False):
-        x.addcmul_(y, z, value=value)
-
-
-def _foreach_addcdiv_(xs: Tensors, ys: Tensors, zs: Tensors, values: Any) -> None:
-    for x, y, z, value in zip(xs, ys, zs, _each(values, len(xs)), strict=False):
-        x.addcdiv_(y, z, value=value)
+def decay(params: Tensors, grads: Tensors, weight_decay: float) -> Tensors:
+    """Returns the gradients with `weight_decay` times the parameters added."""
+    return foreach_add(grads, params, alpha=weight_decay) if weight_decay != 0 else grads

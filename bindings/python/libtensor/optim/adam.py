@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import preserve_format, zeros_like
-from .._core.modes import enable_grad
 from .._core.tensor import Tensor
+from .._data.lists import (
+    foreach_add,
+    foreach_add_,
+    foreach_addcmul_,
+    foreach_div,
+    foreach_lerp_,
+    foreach_maximum_,
+    foreach_mul_,
+    foreach_sqrt,
+    fused_adam_,
+    fused_adamw_,
+)
 from ._lists import (
-    Closure,
     Scalar,
     Tensors,
-    _foreach_add,
-    _foreach_add_,
-    _foreach_addcdiv_,
-    _foreach_addcmul_,
-    _foreach_div_,
-    _foreach_lerp_,
-    _foreach_maximum_,
-    _foreach_mul_,
-    _foreach_sqrt,
+    addcdiv_,
     check_capturable,
     check_choice,
     check_fused,
     check_lr,
     check_steps,
+    decay,
+    fuses,
     gradients,
     new_step,
     number,
@@ -32,12 +35,13 @@ from ._lists import (
     require,
     scalar,
 )
-from .optimizer import Optimizer, ParamsT, _use_grad_for_differentiable
+from ._steps import ListOptimizer, State, column, options, zeros
+from .optimizer import ParamsT
 
 __all__ = ["Adam", "adam"]
 
 
-class Adam(Optimizer):
+class Adam(ListOptimizer):
     """Adam: steps of the running mean of gradients over the root of the running mean of their squares.
 
     `m = lerp(m, grad, 1 - beta1)`, `v = lerp(v, grad**2, 1 - beta2)`, and at step t
@@ -90,73 +94,37 @@ class Adam(Optimizer):
         check_choice(fused, foreach, differentiable)
         self._step_supports_amp_scaling = bool(fused)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for name in ("amsgrad", "maximize", "capturable", "differentiable", "decoupled_weight_decay"):
-                group.setdefault(name, False)
-            group.setdefault("foreach", None)
-            group.setdefault("fused", None)
-        upgrade_steps(self)
+    _ADDED = ListOptimizer._ADDED | {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
 
-    @_use_grad_for_differentiable
-    def step(self, closure: Closure = None) -> Any:
-        """Updates the parameters; returns what `closure` returns."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            params: Tensors = [param for param in group["params"] if param.grad is not None]
-            grads: Tensors = [param.grad for param in params]  # type: ignore[misc]
-            if any(grad.is_sparse for grad in grads):
-                raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
-            if group["fused"]:
-                check_fused(params)
-            states = [self.state[param] for param in params]
-            for param, state in zip(params, states, strict=False):
-                if not state:
-                    state["step"] = new_step()
-                    names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
-                    state.update((name, zeros_like(param, memory_format=preserve_format)) for name in names)
-            steps = [state["step"] for state in states]
-            if group["differentiable"] and any(step.requires_grad for step in steps):
-                raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
-            if group["foreach"] and isinstance(group["lr"], Tensor) and not group["capturable"]:
-                raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
-            adam(
-                params,
-                grads,
-                [state["exp_avg"] for state in states],
-                [state["exp_avg_sq"] for state in states],
-                [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
-                steps,
-                foreach=group["foreach"],
-                capturable=group["capturable"],
-                differentiable=group["differentiable"],
-                fused=group["fused"],
-                grad_scale=getattr(self, "grad_scale", None),
-                found_inf=getattr(self, "found_inf", None),
-                has_complex=any(param.is_complex() for param in params),
-                decoupled_weight_decay=group["decoupled_weight_decay"],
-                amsgrad=group["amsgrad"],
-                beta1=group["betas"][0],
-                beta2=group["betas"][1],
-                lr=group["lr"],
-                weight_decay=group["weight_decay"],
-                eps=group["eps"],
-                maximize=group["maximize"],
-            )
-        return loss
+    def _new_state(self, param: Tensor, group: dict[str, Any]) -> State:
+        state = {"step": new_step(), "exp_avg": zeros(param), "exp_avg_sq": zeros(param)}
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = zeros(param)
+        return state
 
-
-def upgrade_steps(optimizer: Optimizer) -> None:
-    """Makes tensors of counts of steps that are numbers, as old versions of PyTorch saved them."""
-    for group in optimizer.param_groups:
-        for param in group["params"]:
-            state = optimizer.state.get(param)
-            if state and "step" in state and not isinstance(state["step"], Tensor):
-                state["step"] = new_step().fill_(float(state["step"]))
+    def _update(self, group: dict[str, Any], params: Tensors, grads: Tensors, states: list[State]) -> None:
+        if group["fused"]:
+            check_fused(params)
+        steps = column(states, "step")
+        if group["differentiable"] and any(step.requires_grad for step in steps):
+            raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
+        if group["foreach"] and isinstance(group["lr"], Tensor) and not group["capturable"]:
+            raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        adam(
+            params,
+            grads,
+            column(states, "exp_avg"),
+            column(states, "exp_avg_sq"),
+            column(states, "max_exp_avg_sq") if group["amsgrad"] else [],
+            steps,
+            grad_scale=getattr(self, "grad_scale", None),
+            found_inf=getattr(self, "found_inf", None),
+            has_complex=any(param.is_complex() for param in params),
+            beta1=group["betas"][0],
+            beta2=group["betas"][1],
+            **options(group, "foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay", "amsgrad", "lr", "weight_decay"),
+            **options(group, "eps", "maximize"),
+        )
 
 
 def adam(
@@ -185,25 +153,34 @@ def adam(
 ) -> None:
     """Updates `params` and their states by `grads` in place; see `Adam`."""
     check_steps(state_steps)
-    check_capturable(capturable, params)
+    if not params:
+        return
     if not differentiable:
         beta1, beta2, lr = number(beta1), number(beta2), number(lr)
+    if not fused:
+        check_capturable(capturable, params)
+    foreach_add_(state_steps, 1)
+    if fused or fused is None and not (foreach or differentiable) and fuses(params, grads, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] * amsgrad)):
+        if found_inf is not None:
+            foreach_add_(state_steps, found_inf, alpha=-1)
+        update = fused_adamw_ if decoupled_weight_decay else fused_adam_
+        numbers = {"lr": lr, "beta1": beta1, "beta2": beta2, "weight_decay": weight_decay, "eps": eps, "amsgrad": amsgrad, "maximize": maximize}
+        update(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, **numbers, grad_scale=grad_scale, found_inf=found_inf)
+        return
     grads = gradients(grads, maximize)
+    if decoupled_weight_decay and weight_decay != 0:
+        foreach_mul_(params, 1 - lr * weight_decay)
+    elif not decoupled_weight_decay:
+        grads = decay(params, grads, weight_decay)
     if has_complex:
         params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs = map(real, (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs))
-    _foreach_add_(state_steps, 1)
-    if weight_decay != 0:
-        if decoupled_weight_decay:
-            _foreach_mul_(params, 1 - lr * weight_decay)
-        else:
-            grads = _foreach_add(grads, params, alpha=weight_decay)
-    steps = state_steps if differentiable else [step.item() for step in state_steps]
-    _foreach_lerp_(exp_avgs, grads, 1 - beta1)
-    _foreach_mul_(exp_avg_sqs, beta2)
-    _foreach_addcmul_(exp_avg_sqs, grads, grads, 1 - beta2)
+    foreach_lerp_(exp_avgs, grads, 1 - beta1)
+    foreach_mul_(exp_avg_sqs, beta2)
+    foreach_addcmul_(exp_avg_sqs, grads, grads, 1 - beta2)
     if amsgrad:
-        _foreach_maximum_(max_exp_avg_sqs, exp_avg_sqs)
-    denoms = _foreach_sqrt(max_exp_avg_sqs if amsgrad else exp_avg_sqs)
-    _foreach_div_(denoms, [(1 - beta2**step) ** 0.5 for step in steps])
-    _foreach_add_(denoms, eps)
-    _foreach_addcdiv_(params, exp_avgs, denoms, [-lr / (1 - beta1**step) for step in steps])
+        foreach_maximum_(max_exp_avg_sqs, exp_avg_sqs)
+    steps: list[Any] = list(state_steps) if differentiable else [step.item() for step in state_steps]
+    denoms = foreach_sqrt(max_exp_avg_sqs if amsgrad else exp_avg_sqs)
+    denoms = foreach_div(denoms, [(1 - beta2**step) ** 0.5 for step in steps])
+    denoms = foreach_add(denoms, eps)
+    addcdiv_(params, exp_avgs, denoms, [-lr / (1 - beta1**step) for step in steps])

@@ -16,7 +16,7 @@ from .. import float32
 from .._base.removable import RemovableHandle
 from .._core.modes import set_grad_enabled
 from .._core.tensor import Tensor
-from .._data.compose import typename
+from .._data.compose import typename as _typename
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
@@ -38,6 +38,11 @@ class _RequiredParameter:
 
 
 required = _RequiredParameter()
+
+
+def typename(value: Any) -> str:
+    """Returns the name of the type of a value, of a tensor that of its dtype."""
+    return str(_typename(value))  # type: ignore[no-untyped-call]
 
 
 def register_optimizer_step_pre_hook(hook: _Hook) -> RemovableHandle:

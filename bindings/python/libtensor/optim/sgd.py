@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.modes import enable_grad
+from .. import empty_like, preserve_format
+from .._core.modes import is_grad_enabled
 from .._core.tensor import Tensor
-from ._lists import (
-    Closure,
-    Scalar,
-    Tensors,
-    _foreach_add,
-    _foreach_add_,
-    _foreach_mul_,
-    check_choice,
-    check_fused,
-    check_lr,
-    gradients,
-    number,
-    require,
-    scalar,
-)
+from .._data.lists import foreach_add, foreach_add_, foreach_mul_, fused_sgd_
+from ._lists import Closure, Scalar, Tensors, check_choice, check_fused, check_lr, fuses, gradients, number, require, scalar
+from ._steps import evaluate, options
 from .optimizer import Optimizer, ParamsT, _use_grad_for_differentiable
 
 __all__ = ["SGD", "sgd"]
@@ -75,12 +64,11 @@ class SGD(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure = None) -> Any:
         """Updates the parameters; returns what `closure` returns."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
+        loss = evaluate(closure)
         for group in self.param_groups:
             params: Tensors = [param for param in group["params"] if param.grad is not None]
+            if not params:
+                continue
             grads: Tensors = [param.grad for param in params]  # type: ignore[misc]
             if group["fused"]:
                 check_fused(params)
@@ -92,18 +80,11 @@ class SGD(Optimizer):
                 grads,
                 buffers,
                 has_sparse_grad=any(grad.is_sparse for grad in grads),
-                foreach=group["foreach"],
-                fused=group["fused"],
                 grad_scale=getattr(self, "grad_scale", None),
                 found_inf=getattr(self, "found_inf", None),
-                weight_decay=group["weight_decay"],
-                momentum=group["momentum"],
-                lr=group["lr"],
-                dampening=group["dampening"],
-                nesterov=group["nesterov"],
-                maximize=group["maximize"],
+                **options(group, "foreach", "fused", "weight_decay", "momentum", "lr", "dampening", "nesterov", "maximize"),
             )
-            for state, buffer in zip(states, buffers, strict=False):
+            for state, buffer in zip(states, buffers, strict=True):
                 state["momentum_buffer"] = buffer
         return loss
 
@@ -126,24 +107,47 @@ def sgd(
     maximize: bool,
 ) -> None:
     """Updates `params` by the gradients `d_p_list` in place, and puts the buffers of momentum in the place of None; see `SGD`."""
+    if not params:
+        return
+    if fused and has_sparse_grad:
+        raise RuntimeError("`_fused_sgd` does not support sparse gradients")
+    known = [buffer for buffer in momentum_buffer_list if buffer is not None]
+    if fused or fused is None and not (foreach or is_grad_enabled()) and fuses(params, d_p_list) and fuses(known):
+        numbers = {"weight_decay": number(weight_decay), "momentum": momentum, "lr": number(lr), "dampening": dampening, "nesterov": nesterov}
+        _fused(params, d_p_list, momentum_buffer_list, numbers | {"maximize": maximize, "grad_scale": grad_scale, "found_inf": found_inf})
+        return
     grads = gradients(d_p_list, maximize)
-    if isinstance(weight_decay, Tensor) or weight_decay != 0:
-        if isinstance(weight_decay, Tensor):
-            grads = [grad + weight_decay * param for grad, param in zip(grads, params, strict=False)]
-        else:
-            grads = _foreach_add(grads, params, alpha=weight_decay)
+    if isinstance(weight_decay, Tensor):
+        grads = [grad + weight_decay * param for grad, param in zip(grads, params, strict=True)]
+    elif weight_decay != 0:
+        grads = foreach_add(grads, params, alpha=weight_decay)
     if momentum != 0:
         old = [i for i, buffer in enumerate(momentum_buffer_list) if buffer is not None]
-        buffers: Tensors = [momentum_buffer_list[i] for i in old]  # type: ignore[misc]
-        _foreach_mul_(buffers, momentum)
-        _foreach_add_(buffers, [grads[i] for i in old], alpha=1 - dampening)
+        if old:
+            buffers: Tensors = [momentum_buffer_list[i] for i in old]  # type: ignore[misc]
+            foreach_mul_(buffers, momentum)
+            foreach_add_(buffers, [grads[i] for i in old], alpha=1 - dampening)
         for i, grad in enumerate(grads):
             if momentum_buffer_list[i] is None:
                 momentum_buffer_list[i] = grad.detach().clone()
         moved: Tensors = momentum_buffer_list  # type: ignore[assignment]
-        grads = _foreach_add(grads, moved, alpha=momentum) if nesterov else moved
+        grads = foreach_add(grads, moved, alpha=momentum) if nesterov else moved
     if isinstance(lr, Tensor) and lr.requires_grad:
-        for param, grad in zip(params, grads, strict=False):
-            param.addcmul_(grad, lr, value=-1)
+        foreach_add_(params, [grad * -lr for grad in grads])
     else:
-        _foreach_add_(params, grads, alpha=-number(lr))
+        foreach_add_(params, grads, alpha=-number(lr))
+
+
+def _fused(params: Tensors, grads: Tensors, buffers: list[Tensor | None], numbers: dict[str, Any]) -> None:
+    """Updates parameters by the fused operator: those without a buffer begin one."""
+    if numbers["momentum"] == 0:
+        fused_sgd_(params, grads, [], **numbers, is_first_step=True)
+        return
+    new = [i for i, buffer in enumerate(buffers) if buffer is None]
+    old = [i for i, buffer in enumerate(buffers) if buffer is not None]
+    for i in new:
+        buffers[i] = empty_like(params[i], memory_format=preserve_format, requires_grad=False)
+    for rows, first in ((new, True), (old, False)):
+        if rows:
+            lists = [[items[i] for i in rows] for items in (params, grads, buffers)]
+            fused_sgd_(*lists, **numbers, is_first_step=first)

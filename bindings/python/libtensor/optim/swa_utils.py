@@ -12,9 +12,10 @@ from .. import long, tensor
 from .._base.device import device as Device
 from .._core.modes import no_grad
 from .._core.tensor import Tensor
+from .._data.lists import foreach_lerp_
 from ..nn import Module
 from ..nn.modules.batchnorm import _BatchNorm
-from ._lists import Tensors, _foreach_lerp_
+from ._lists import Tensors
 from .lr_scheduler import LRScheduler, _for_groups
 from .optimizer import Optimizer
 
@@ -40,7 +41,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> _Averages:
     @no_grad()
     def ema_update(ema_param_list: Tensors, current_param_list: Tensors, _: Tensor | int) -> None:
         if ema_param_list and _is_inexact(ema_param_list[0]):
-            _foreach_lerp_(ema_param_list, current_param_list, 1 - decay)
+            foreach_lerp_(ema_param_list, current_param_list, 1 - decay)
         else:
             for average, param in zip(ema_param_list, current_param_list, strict=False):
                 average.copy_(average * decay + param * (1 - decay))
@@ -55,7 +56,7 @@ def get_swa_multi_avg_fn() -> _Averages:
     def swa_update(averaged_param_list: Tensors, current_param_list: Tensors, num_averaged: Tensor | int) -> None:
         weight = 1 / (int(num_averaged) + 1)
         if averaged_param_list and _is_inexact(averaged_param_list[0]):
-            _foreach_lerp_(averaged_param_list, current_param_list, weight)
+            foreach_lerp_(averaged_param_list, current_param_list, weight)
         else:
             for average, param in zip(averaged_param_list, current_param_list, strict=False):
                 average.copy_(average + (param - average) * weight)

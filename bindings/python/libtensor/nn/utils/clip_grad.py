@@ -9,6 +9,7 @@ from typing import Any
 from ... import stack, tensor
 from ..._core.modes import no_grad
 from ..._core.tensor import Tensor
+from ..._data.lists import foreach_clamp_max_, foreach_clamp_min_, foreach_mul_, foreach_norm
 from ..._gen.gen_linalg import vector_norm
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -24,15 +25,24 @@ def _gradients(parameters: _Tensors) -> list[Tensor]:
     return [param.grad for param in _listed(parameters) if param.grad is not None]
 
 
+def _by_device(tensors: list[Tensor]) -> dict[Any, list[Tensor]]:
+    """Returns the tensors of each device."""
+    groups: dict[Any, list[Tensor]] = {}
+    for t in tensors:
+        groups.setdefault(t.device, []).append(t)
+    return groups
+
+
 @no_grad()
 def get_total_norm(tensors: _Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
     """Returns the `norm_type`-norm of the norms of `tensors`: that of all their elements together.
 
     With `error_if_nonfinite` a norm that is not finite raises RuntimeError. `foreach` has no effect.
     """
-    norms = [vector_norm(t, float(norm_type)) for t in _listed(tensors)]
-    if not norms:
+    tensors = _listed(tensors)
+    if not tensors:
         return tensor(0.0)
+    norms = foreach_norm(tensors, float(norm_type))
     total = vector_norm(stack([norm.to(norms[0].device) for norm in norms]), float(norm_type))
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
@@ -46,8 +56,8 @@ def get_total_norm(tensors: _Tensors, norm_type: float = 2.0, error_if_nonfinite
 def clip_grads_with_norm_(parameters: _Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Multiplies the gradients of `parameters` in place by `max_norm / (total_norm + 1e-6)`, unless that is above 1. `foreach` has no effect."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    for grad in _gradients(parameters):
-        grad.mul_(factor.to(grad.device))
+    for device, grads in _by_device(_gradients(parameters)).items():
+        foreach_mul_(grads, factor.to(device))
 
 
 @no_grad()
@@ -81,6 +91,7 @@ def clip_grad_norm(
 @no_grad()
 def clip_grad_value_(parameters: _Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamps the gradients of `parameters` in place to [-`clip_value`, `clip_value`]. `foreach` has no effect."""
-    limit: Any = float(clip_value)
-    for grad in _gradients(parameters):
-        grad.clamp_(min=-limit, max=limit)
+    limit = float(clip_value)
+    for grads in _by_device(_gradients(parameters)).values():
+        foreach_clamp_min_(grads, -limit)
+        foreach_clamp_max_(grads, limit)

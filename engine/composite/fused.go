@@ -1,0 +1,197 @@
+package composite
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// fused is a call that updates lists of parameters, their gradients and their states at once.
+type fused struct {
+	c     aten.Ctx
+	op    string
+	rows  [][5]*tensor.Tensor
+	parts []kernel.Update
+	skip  bool // a gradient was not finite
+}
+
+// fuse checks the lists, of which empty states stand for none, and reads what a scaler of gradients has found. all is what every part has.
+func fuse(c aten.Ctx, op string, all kernel.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
+	f := &fused{c: c, op: op, rows: make([][5]*tensor.Tensor, len(lists[0]))}
+	for k, list := range lists {
+		if len(list) == 0 && k > 1 {
+			continue
+		}
+		if len(list) != len(lists[0]) {
+			return nil, status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", op, len(lists[0]), len(list))
+		}
+		for i, t := range list {
+			f.rows[i][k] = t
+			if err := f.check(t, k != 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	all.Scale = 1
+	if gradScale != nil {
+		scale, err := f.number(gradScale)
+		if err != nil {
+			return nil, err
+		}
+		all.Scale = 1 / scale
+	}
+	if foundInf != nil {
+		found, err := f.number(foundInf)
+		if err != nil {
+			return nil, err
+		}
+		f.skip = found != 0
+	}
+	for range f.rows {
+		f.parts = append(f.parts, all)
+	}
+	return f, nil
+}
+
+// check returns an error for tensors of other kinds, on other devices than the CPU, and for those whose gradient the update would have to give.
+func (f *fused) check(t *tensor.Tensor, written bool) error {
+	if key := t.Keys() &^ tensor.Gradient; key != 0 {
+		return aten.Refused(f.op, key&-key)
+	}
+	if t.Device() != device.Host && !t.IsMeta() {
+		return status.NotImplementedf("%s: tensors must be on the CPU, but one is on %v", f.op, t.Device())
+	}
+	if !written || !f.c.Recording() {
+		return nil
+	}
+	if wanted, err := f.c.RequiresGrad(t); err != nil || wanted {
+		return cmp.Or(err, status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", f.op))
+	}
+	return nil
+}
+
+// number reads a tensor of one element, which is 1 on the meta device.
+func (f *fused) number(t *tensor.Tensor) (float64, error) {
+	if t.IsMeta() {
+		return 1, nil
+	}
+	n, err := f.c.Item(t)
+	if err != nil {
+		return 0, status.In(f.op, err)
+	}
+	return n.Float(), nil
+}
+
+// steps calls set with the count of steps of each parameter.
+func (f *fused) steps(counts []*tensor.Tensor, set func(p *kernel.Update, step float64)) error {
+	if len(counts) != len(f.rows) {
+		return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", f.op, len(f.rows), len(counts))
+	}
+	for i, t := range counts {
+		step, err := f.number(t)
+		if err != nil {
+			return err
+		}
+		set(&f.parts[i], step)
+	}
+	return nil
+}
+
+// run updates all parameters, and counts the writes.
+func (f *fused) run() error {
+	if f.skip {
+		return nil
+	}
+	if err := ops.UpdateAll(f.op, f.rows, f.parts); err != nil {
+		return err
+	}
+	for i, row := range f.rows {
+		for k, t := range row {
+			if t != nil && (k != 1 || f.parts[i].Scale != 1) {
+				aten.Wrote(nil, t)
+			}
+		}
+	}
+	return nil
+}
+
+func toInt(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// FusedSgd updates parameters by stochastic gradient descent.
+func FusedSgd(c aten.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
+	all := kernel.Update{Kind: kernel.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
+	if momentum == 0 {
+		momentumBufferList = nil
+	} else if len(momentumBufferList) == 0 {
+		return status.Runtimef("_fused_sgd_: momentum_buffer_list must have a tensor for each parameter where momentum is not 0")
+	}
+	f, err := fuse(c, "_fused_sgd_", all, gradScale, foundInf, self, grads, momentumBufferList)
+	if err != nil {
+		return err
+	}
+	return f.run()
+}
+
+// FusedAdam updates parameters by Adam.
+func FusedAdam(c aten.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	return fusedAdam(c, "_fused_adam_", kernel.Update{Kind: kernel.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
+}
+
+// FusedAdamw updates parameters by AdamW.
+func FusedAdamw(c aten.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	return fusedAdam(c, "_fused_adamw_", kernel.Update{Kind: kernel.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
+}
+
+// fusedAdam has the parameters, gradients, and the states in lists.
+func fusedAdam(c aten.Ctx, op string, all kernel.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor, steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
+	needed := 4
+	if amsgrad {
+		needed = 5
+	}
+	for _, list := range lists[2:needed] {
+		if len(list) != len(lists[0]) {
+			return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", op, len(lists[0]), len(list))
+		}
+	}
+	f, err := fuse(c, op, all, gradScale, foundInf, lists[:needed]...)
+	if err != nil {
+		return err
+	}
+	err = f.steps(steps, func(p *kernel.Update, step float64) {
+		p.Step, p.Root = lr/(1-math.Pow(p.Beta1, step)), math.Sqrt(1-math.Pow(p.Beta2, step))
+	})
+	if err != nil {
+		return err
+	}
+	return f.run()
+}
+
+// FusedAdagrad updates parameters by Adagrad.
+func FusedAdagrad(c aten.Ctx, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
+	const op = "_fused_adagrad_"
+	if len(stateSums) != len(self) {
+		return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", op, len(self), len(stateSums))
+	}
+	f, err := fuse(c, op, kernel.Update{Kind: kernel.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
+	if err != nil {
+		return err
+	}
+	err = f.steps(stateSteps, func(p *kernel.Update, step float64) { p.Step = lr / (1 + (step-1)*lrDecay) })
+	if err != nil {
+		return err
+	}
+	return f.run()
+}

@@ -1,0 +1,161 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// list is a call for each item of lists of tensors.
+type list struct {
+	*scope
+	lists [][]*tensor.Tensor
+}
+
+// item is the call for item i, whose tensors are t. It writes to out, which is nil or t[0].
+type item func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error)
+
+// listed checks that the lists have the same number of items.
+func listed(c aten.Ctx, op string, lists ...[]*tensor.Tensor) *list {
+	l := &list{scope: within(c, op), lists: lists}
+	if len(lists[0]) == 0 {
+		l.Failf("Tensor list must have at least one tensor.")
+	}
+	for _, other := range lists[1:] {
+		if len(other) != len(lists[0]) {
+			l.Failf("Tensor lists must have the same number of tensors, got %d and %d", len(lists[0]), len(other))
+		}
+	}
+	return l
+}
+
+// fit checks the number of scalars.
+func (l *list) fit(scalars int) {
+	if scalars != len(l.lists[0]) {
+		l.Failf("Tensor list must have same number of elements as scalar list, got %d and %d", len(l.lists[0]), scalars)
+	}
+}
+
+// zeroDim checks a tensor that counts for all items.
+func (l *list) zeroDim(t *tensor.Tensor) {
+	if t.Dim() != 0 || t.Numel() != 1 {
+		l.Failf("scalar tensor expected to be 0 dim but it has %d dimensions and %d elements", t.Dim(), t.Numel())
+	}
+}
+
+// element reads element i of a vector with a number for each item.
+func (l *list) element(t *tensor.Tensor, i int) (r dtype.Scalar) {
+	if t.Dim() != 1 || t.Numel() != int64(len(l.lists[0])) {
+		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(l.lists[0]), t.Sizes())
+		return r
+	}
+	at := l.Select(t, 0, int64(i))
+	l.Do(func() (err error) {
+		r, err = l.C.Item(at)
+		return err
+	})
+	return r
+}
+
+// tensors are those of item i.
+func (l *list) tensors(i int) []*tensor.Tensor {
+	t := make([]*tensor.Tensor, len(l.lists))
+	for k, of := range l.lists {
+		t[k] = of[i]
+	}
+	return t
+}
+
+// results are what all items come to.
+func (l *list) results(f item) ([]*tensor.Tensor, error) {
+	if l.Err != nil {
+		return nil, l.Err
+	}
+	all := make([]*tensor.Tensor, len(l.lists[0]))
+	for i := range all {
+		all[i] = l.Step(func() (*tensor.Tensor, error) { return f(nil, l.tensors(i), i) })
+	}
+	return l.GiveAll(all)
+}
+
+// inPlace writes what items come to to the tensors of the first list, after it has found that all can be written to.
+func (l *list) inPlace(f item) error {
+	if l.Err != nil {
+		return l.Err
+	}
+	for i, to := range l.lists[0] {
+		l.Do(func() error { return l.writable(to) })
+		if t := l.tensors(i); l.Err == nil && !l.plain(t) {
+			l.try(f, t, i)
+		}
+	}
+	for i, to := range l.lists[0] {
+		l.Do(func() error {
+			_, err := f(to, l.tensors(i), i)
+			return err
+		})
+	}
+	return l.Err
+}
+
+// writable returns an error for memory that is only read, and for leaves whose gradient is wanted.
+func (l *list) writable(to *tensor.Tensor) error {
+	if err := iter.Fillable(l.Op, to); err != nil {
+		return err
+	}
+	if to.Keys()&tensor.Gradient == 0 || !l.C.Recording() {
+		return nil
+	}
+	wanted, err := l.C.RequiresGrad(to)
+	if err != nil || !wanted {
+		return err
+	}
+	if leaf, err := l.C.IsLeaf(to); err != nil || !leaf {
+		return err
+	}
+	return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", l.Op)
+}
+
+// plain returns whether the tensors of an item fit by what they are: dense floating-point tensors of one dtype, shape and device.
+func (l *list) plain(t []*tensor.Tensor) bool {
+	to := t[0]
+	return to.DType().IsFloatingPoint() && !slices.ContainsFunc(t, func(o *tensor.Tensor) bool {
+		return o.DType() != to.DType() || o.Device() != to.Device() || o.Keys()&^tensor.Gradient != 0 || !o.IsContiguous() || !slices.Equal(o.Sizes(), to.Sizes()) || o != to && o.Offset() != to.Offset() && o.Storage() == to.Storage()
+	})
+}
+
+// try makes the call of an item on tensors without elements, where that is told by their geometry.
+func (l *list) try(f item, t []*tensor.Tensor, i int) {
+	if slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Keys()&^tensor.Gradient != 0 || o.Device() != t[0].Device() }) {
+		return
+	}
+	l.Do(func() error { return iter.Writable(l.Op, t[0]) })
+	for _, o := range t[1:] {
+		same := o == t[0] || o.Offset() == t[0].Offset() && slices.Equal(o.Sizes(), t[0].Sizes()) && slices.Equal(o.Strides(), t[0].Strides())
+		l.Do(func() error {
+			if same {
+				return nil
+			}
+			return iter.Disjoint(l.Op, t[0], o)
+		})
+	}
+	inner := within(l.C.Recorded(false), l.Op)
+	defer inner.Close()
+	probes := make([]*tensor.Tensor, len(t))
+	for k, o := range t {
+		probes[k] = inner.Step(func() (*tensor.Tensor, error) {
+			return tensor.EmptyStrided(l.Op, o.Sizes(), o.Strides(), o.DType(), device.Device{Type: device.Meta, Index: -1})
+		})
+	}
+	if inner.Err == nil {
+		l.Do(func() error {
+			_, err := f(probes[0], probes, i)
+			return err
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package ops
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// UpdateAll updates parameters by their gradients. A row has the tensors of a parameter in the order of kernel.Update, nil where there is none, and a part
+// what else the kernel is told. Nothing is written where one of the tensors does not fit.
+func UpdateAll(op string, rows [][5]*tensor.Tensor, parts []kernel.Update) error {
+	for i, row := range rows {
+		if err := checkUpdate(op, i, row, parts[i].Scale != 1); err != nil {
+			return err
+		}
+	}
+	if shareMemory(rows) { // in turn, as the list has them
+		for i := range rows {
+			if err := updateRows(op, rows[i:i+1], parts[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return updateRows(op, rows, parts)
+}
+
+// checkUpdate returns an error for tensors that have not the parameter's sizes, dtype and device, and for those that cannot be written to.
+func checkUpdate(op string, i int, row [5]*tensor.Tensor, scaled bool) error {
+	param := row[0]
+	if !param.DType().IsFloatingPoint() {
+		return status.NotImplementedf("%s: parameters must be of a floating-point dtype, but parameter %d is of %v", op, i, param.DType())
+	}
+	for k, t := range row {
+		switch {
+		case t == nil:
+			continue
+		case t.DType() != param.DType():
+			return status.Runtimef("%s: params, grads, and states must have the same dtype, but those of parameter %d have %v and %v", op, i, param.DType(), t.DType())
+		case t.Device() != param.Device():
+			return status.Runtimef("%s: params, grads, and states must be on the same device, but those of parameter %d are on %v and %v", op, i, param.Device(), t.Device())
+		case !slices.Equal(t.Sizes(), param.Sizes()):
+			return status.Runtimef("%s: params, grads, and states must have the same sizes, but those of parameter %d have %v and %v", op, i, param.Sizes(), t.Sizes())
+		}
+		if k == 1 && !scaled {
+			continue
+		}
+		if err := iter.Writable(op, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shareMemory returns whether tensors that are written to share memory with those of other rows.
+func shareMemory(rows [][5]*tensor.Tensor) bool {
+	type span struct {
+		begin, end uintptr
+		row        int
+	}
+	var spans []span
+	for i, row := range rows {
+		for _, t := range row {
+			if t == nil || t.Numel() == 0 || t.IsMeta() {
+				continue
+			}
+			last := int64(0)
+			for d, size := range t.Sizes() {
+				last += (size - 1) * t.Strides()[d]
+			}
+			begin := uintptr(t.Data())
+			spans = append(spans, span{begin, begin + uintptr((last+1)*t.DType().Size()), i})
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.begin, b.begin) })
+	end, row := uintptr(0), 0
+	for _, s := range spans {
+		if s.begin < end && s.row != row {
+			return true
+		}
+		if s.end > end {
+			end, row = s.end, s.row
+		}
+	}
+	return false
+}
+
+// updateRows launches the update of tensors that fit, through row-major copies where the tensors of a row do not lie alike.
+func updateRows(op string, rows [][5]*tensor.Tensor, parts []kernel.Update) error {
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	rows = slices.Clone(rows)
+	type back struct{ to, from *tensor.Tensor }
+	var backs []back
+	for i, row := range rows {
+		if laidAlike(row) {
+			continue
+		}
+		for k, t := range row {
+			if t == nil {
+				continue
+			}
+			rows[i][k] = launch.RowMajorCopy(&s, t, t.DType())
+			if k != 1 || parts[i].Scale != 1 {
+				backs = append(backs, back{t, rows[i][k]})
+			}
+		}
+	}
+	if len(rows) > 0 {
+		s.Do(func() error { return launch.On(rows[0][0]).Update(op, launch.Updating{Rows: rows, Parts: parts}) })
+	}
+	for _, b := range backs {
+		s.Do(func() error { return launch.Copy(op, b.to, b.from) })
+	}
+	return s.Err
+}
+
+// laidAlike returns whether elements with one index lie at one place of the memory of all tensors, without gaps.
+func laidAlike(row [5]*tensor.Tensor) bool {
+	strides := row[0].Strides()
+	for _, t := range row {
+		if t != nil && !t.IsContiguous() && !(slices.Equal(t.Strides(), strides) && shape.IsDense(t.Sizes(), strides)) {
+			return false
+		}
+		if t != nil && t.IsContiguous() != row[0].IsContiguous() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// listsFile has the compositions of the operators that apply another one to each tensor of lists.
+const listsFile = compositeDir + "/gen_lists.go"
+
+// lists is the text of listsFile.
+func lists(ops []*schema.Operator, declared map[string]*function) (string, error) {
+	byID := map[string]*schema.Operator{}
+	for _, o := range ops {
+		byID[o.ID()] = o
+	}
+	var b strings.Builder
+	for _, o := range ops {
+		if o.EachOf == "" {
+			continue
+		}
+		of := byID[o.EachOf]
+		if of == nil || declared[of.GoName()] == nil {
+			return "", o.Wrong(fmt.Errorf("each_of %q is not an entry with a function", o.EachOf))
+		}
+		text, err := eachFunction(o, of, declared[of.GoName()])
+		if err != nil {
+			return "", o.Wrong(err)
+		}
+		b.WriteString(text)
+	}
+	imports := "import (\n"
+	for _, name := range []string{"aten", "dtype", "shape", "tensor"} {
+		if strings.Contains(b.String(), name+".") {
+			imports += "\t\"" + module + "engine/" + name + "\"\n"
+		}
+	}
+	return goBanner + "package composite\n\n" + imports + ")\n" + b.String(), nil
+}
+
+// eachTypes are the types of parameters in Go.
+var eachTypes = map[string]string{"Tensor": "*tensor.Tensor", "Tensor[]": "[]*tensor.Tensor", "Scalar": "dtype.Scalar", "Scalar[]": "[]dtype.Scalar",
+	"dtype": "dtype.DType", "memory_format": "shape.MemoryFormat", "bool": "bool", "int": "int64"}
+
+// eachFunction is the function of an operator that applies of, whose function is f, to each item of lists.
+func eachFunction(o, of *schema.Operator, f *function) (string, error) {
+	var params, tensors, checks []string
+	values := map[string]string{} // of each parameter, for the item i
+	for _, a := range o.Args {
+		typ, name := eachTypes[a.Type.String()], schema.Camel(a.Name, false)
+		if typ == "" {
+			return "", fmt.Errorf("each_of: argument %s has a type that no item is made of", a.Name)
+		}
+		if name == "dtype" {
+			name = "d"
+		}
+		params = append(params, name+" "+typ)
+		values[a.Name] = name
+		switch typ {
+		case "[]*tensor.Tensor":
+			values[a.Name] = fmt.Sprintf("t[%d]", len(tensors))
+			tensors = append(tensors, name)
+		case "[]dtype.Scalar":
+			values[a.Name] = name + "[i]"
+			checks = append(checks, fmt.Sprintf("\tl.fit(len(%s))\n", name))
+		}
+	}
+	outs := len(f.params) - len(of.Args)
+	args := make([]string, len(f.params))
+	for i := range outs {
+		args[i] = "out"
+	}
+	rest := []string{} // arguments of o whose names of does not have, in their order
+	for _, a := range o.Args {
+		if !hasArg(of, a.Name) {
+			rest = append(rest, a.Name)
+		}
+	}
+	for i, a := range of.Args {
+		p, name := f.params[outs+i], a.Name
+		if values[name] == "" {
+			if len(rest) == 0 || a.Default != "" && len(rest) > 0 && !takesRest(o, rest[0], p) {
+				args[outs+i] = eachDefault(p.typ)
+				continue
+			}
+			name, rest = rest[0], rest[1:]
+		}
+		args[outs+i] = eachArgument(o, name, values[name], p.typ)
+		if typ := argType(o, name); typ == "Tensor" && p.typ == "*tensor.Tensor" {
+			checks = append(checks, fmt.Sprintf("\tl.zeroDim(%s)\n", values[name]))
+		}
+	}
+	call := fmt.Sprintf("c.%s(%s)", of.GoName(), strings.Join(args, ", "))
+	result, run := "([]*tensor.Tensor, error)", "results"
+	if len(o.Returns) == 0 {
+		result, run = "error", "inPlace"
+	}
+	closure := "func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return " + call + " }"
+	if len(of.Returns) == 0 {
+		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
+	}
+	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c aten.Ctx, %s) %s {\n\tl := listed(c, %q, %s)\n\tdefer l.Close()\n%s\treturn l.%s(%s)\n}\n",
+		o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, o.Called, strings.Join(tensors, ", "), strings.Join(checks, ""), run, closure), nil
+}
+
+func hasArg(o *schema.Operator, name string) bool { return argType(o, name) != "" }
+
+func argType(o *schema.Operator, name string) string {
+	for _, a := range o.Args {
+		if a.Name == name {
+			return a.Type.String()
+		}
+	}
+	return ""
+}
+
+// takesRest tells whether a parameter can take an argument of another name.
+func takesRest(o *schema.Operator, name string, p param) bool {
+	typ := argType(o, name)
+	return p.typ == "*tensor.Tensor" || p.typ == "dtype.Scalar" && (strings.HasPrefix(typ, "Scalar") || typ == "Tensor")
+}
+
+// eachArgument is an argument of the call for an item: numbers are tensors where the parameter is one, and the other way round.
+func eachArgument(o *schema.Operator, name, value, typ string) string {
+	switch given := argType(o, name); {
+	case typ == "*tensor.Tensor" && strings.HasPrefix(given, "Scalar"):
+		return "l.Number(" + value + ")"
+	case typ == "dtype.Scalar" && given == "Tensor":
+		return "l.element(" + value + ", i)"
+	}
+	return value
+}
+
+// eachDefault is the default of a parameter that items do not give.
+func eachDefault(typ string) string {
+	switch typ {
+	case "dtype.Scalar":
+		return "dtype.IntScalar(1)"
+	case "string":
+		return `""`
+	case "bool":
+		return "false"
+	case "int64":
+		return "0"
+	}
+	return "nil"
+}

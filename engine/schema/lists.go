@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// eachForms are the entries that an entry with each_of stands for: for each of its forms one that returns a list, and one that writes to the tensors of
+// the first list.
+func (o *Operator) eachForms() ([]*Operator, error) {
+	if o.signed() || o.AliasOf != "" || o.CopyOf != "" || o.Go != "" || o.Kernel != "" || o.Category != "" || o.Names != "" {
+		return nil, fmt.Errorf("signature, alias_of, copy_of, go, kernel, category and names follow from each_of")
+	}
+	forms := o.Forms
+	if len(forms) == 0 {
+		forms = []string{"(Tensor[] self)"}
+	}
+	var made []*Operator
+	for _, form := range forms {
+		overload, params, ok := strings.Cut(form, "(")
+		if !ok || !strings.HasSuffix(params, ")") || !strings.Contains(params, "Tensor[] ") {
+			return nil, fmt.Errorf("the form %q is not OVERLOAD(ARGUMENTS), with a list of tensors", form)
+		}
+		for _, variant := range []string{"function", "inplace"} {
+			if o.Variants != nil && !slices.Contains(o.Variants, variant) {
+				continue
+			}
+			made = append(made, o.eachForm(variant == "inplace", overload, params))
+		}
+	}
+	return made, nil
+}
+
+// eachForm is the entry of one form, whose overload and parameters, up to their closing parenthesis, are given.
+func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
+	e := *o
+	e.Forms, e.Variants, e.Names, e.Quantized, e.Category, e.Since = nil, []string{"function"}, "steps", "steps", "pointwise", "0.1"
+	e.Python.Internal = true
+	name, result := o.Name, "Tensor[]"
+	e.Doc = fmt.Sprintf("Returns a list with the results of `%s` for the tensors of `self` and the corresponding items of other lists.\n", o.EachOf)
+	if inplace {
+		name, result = o.Name+"_", "()"
+		params = strings.Replace(params, "Tensor[] ", "Tensor(a!)[] ", 1)
+		e.DTypes, e.Promotion = dtypesInPlace(o), ""
+		e.Go = Camel(o.Name+"."+overload, true) + "InPlace"
+		e.Doc = fmt.Sprintf("Writes the results of `%s` for the tensors of `self` and the corresponding items of other lists to these tensors.\n", o.EachOf) +
+			"Raises an error, and changes nothing, where the items of one index do not fit.\n"
+	}
+	e.Doc += o.Doc
+	e.Called = "_" + name
+	if overload != "" {
+		name += ":" + overload
+	}
+	e.Func = name + "(" + params + " -> " + result
+	return &e
+}
+
+// dtypesInPlace are the dtypes that an operator takes in place: those of its results.
+func dtypesInPlace(o *Operator) string {
+	switch floats := strings.NewReplacer("wide_floating_complex", "wide", "wide_floating", "doubles", "floating_complex", "floats_complex", "floating", "floats"); {
+	case o.Promotion == "real":
+		return "ordered"
+	case strings.HasSuffix(o.Promotion, "_float"):
+		return floats.Replace(o.DTypes)
+	}
+	return o.DTypes
+}
