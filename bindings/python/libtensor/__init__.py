@@ -196,6 +196,10 @@ def __getattr__(name):
         return install_as_torch
     if name == "Storage":
         return globals()[next(k for k, d in _STORAGES.items() if d is _functions.get_default_dtype()) + "Storage"]
+    if name.startswith("_sobol_engine_"):
+        from . import quasirandom
+
+        return getattr(quasirandom, name)
     if name == "default_generator":
         return _default_generator()
     if not name.startswith("__"):
