@@ -1,5 +1,6 @@
 """The names of torch._C that packages use."""
 
+import enum as _enum
 import sys as _sys
 
 from . import Generator, Size, Tensor, device, dtype, layout, memory_format, qscheme
@@ -17,6 +18,65 @@ _VariableFunctions = _VariableFunctionsClass = _sys.modules[__name__.partition("
 has_cuda = has_mps = has_xpu = has_mkldnn = has_mkl = has_openmp = has_cudnn = _has_cuda = _has_mps = _has_xpu = _has_mkldnn = False
 has_lapack = has_spectral = True
 _GLIBCXX_USE_CXX11_ABI = True
+
+
+class DispatchKey(_enum.Enum):
+    """What an operator's implementation serves, for functions that register implementations."""
+
+    Undefined, CPU, CUDA, Meta, MPS, XPU, SparseCPU, SparseCUDA, QuantizedCPU, QuantizedCUDA, NestedTensorCPU, NestedTensorCUDA = range(12)
+    Autograd, AutogradCPU, AutogradCUDA, AutogradMeta, ADInplaceOrView, AutocastCPU, AutocastCUDA, AutocastMPS, AutocastXPU = range(12, 21)
+    CompositeImplicitAutograd, CompositeExplicitAutograd, CompositeExplicitAutogradNonFunctional, BackendSelect = range(21, 25)
+    Functionalize, FuncTorchBatched, FuncTorchGradWrapper, Python, PythonTLSSnapshot, PythonDispatcher = range(25, 31)
+
+
+class DispatchKeySet:
+    """A set of dispatch keys, for functions that register implementations."""
+
+    def __init__(self, *keys):
+        self._keys = frozenset(keys)
+
+    def has(self, key):
+        """Returns whether a key is in the set."""
+        return key in self._keys
+
+    def add(self, key):
+        """Returns the set with a key."""
+        return DispatchKeySet(*self._keys, key)
+
+    def remove(self, key):
+        """Returns the set without a key."""
+        return DispatchKeySet(*(self._keys - {key}))
+
+    def __or__(self, other):
+        return DispatchKeySet(*(self._keys | other._keys))
+
+    def __and__(self, other):
+        return DispatchKeySet(*(self._keys & other._keys))
+
+    def __sub__(self, other):
+        return DispatchKeySet(*(self._keys - other._keys))
+
+    def __eq__(self, other):
+        return isinstance(other, DispatchKeySet) and self._keys == other._keys
+
+    def __hash__(self):
+        return hash(self._keys)
+
+
+class _ExcludeDispatchKeyGuard:
+    """A context manager that changes nothing: calls of operators take one way."""
+
+    def __init__(self, keys=None):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        return None
+
+
+_IncludeDispatchKeyGuard = _ForceDispatchKeyGuard = _AutoDispatchBelowAutograd = _AutoDispatchBelowADInplaceOrView = _ExcludeDispatchKeyGuard
 
 
 def _log_api_usage_once(event):

@@ -107,6 +107,10 @@ _SUBMODULES = frozenset(
         *(
             "__config__",
             "_dynamo",
+            "_guards",
+            "_higher_order_ops",
+            "_logging",
+            "_subclasses",
             "_inductor",
             "_jit_internal",
             "_ops",

@@ -2,7 +2,7 @@
 
 Every module torch.x is the module libtensor.x, one object under two names in sys.modules, whichever name is imported first. A finder on
 sys.meta_path resolves imports of torch.x, registers each module of libtensor that is imported later under its second name, and offers
-importlib.metadata a distribution named torch. Public classes and functions say that they are of torch.…: packages compare these names, and
+importlib.metadata a distribution named torch. The package, public classes and functions are named torch.…: packages compare these names, and
 pickles contain them. Worker processes of multiprocessing and loky that do not inherit the parent's memory install the name before they
 import the program.
 """
@@ -165,10 +165,9 @@ def install_as_torch():
         other = real_torch()
         if other is not None:
             where = getattr(other, "__file__", None) or "an unknown file"
-            raise RuntimeError(
-                f"install_as_torch: {other.__name__} is already imported from {where}; call install_as_torch() before importing torch"
-            )
+            raise RuntimeError(f"install_as_torch: {other.__name__} is already imported from {where}; call install_as_torch() before importing torch")
         package = sys.modules[ROOT]
+        package.__name__ = TORCH
         package.__version__ = import_module(ROOT + ".torch_version").TorchVersion(VERSION)
         import_module(ROOT + ".version").__version__ = VERSION
         sys.meta_path.insert(0, Finder)

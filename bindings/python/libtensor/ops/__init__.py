@@ -6,6 +6,13 @@ from . import quantized as quantized
 
 __all__ = ["quantized"]
 
+loaded_libraries: set[str] = set()
+
+
+def load_library(path: str) -> None:
+    """Raises OSError: libraries of operators that are compiled for PyTorch cannot be loaded."""
+    raise OSError(f"{path}: libraries of operators for PyTorch cannot be loaded; torch.library.custom_op() defines operators in Python")
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):

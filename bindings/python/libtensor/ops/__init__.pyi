@@ -3,3 +3,7 @@
 from . import quantized as quantized
 
 __all__ = ["quantized"]
+
+loaded_libraries: set[str]
+
+def load_library(path: str) -> None: ...

@@ -1,7 +1,4 @@
-"""Names of tensors that are spread over processes, which are not supported."""
+"""The earlier name of torch.distributed.tensor."""
 
-from ..._inert import refuse
-from .. import WHY
-
-__all__ = refuse(globals(), WHY, "DTensor DeviceMesh Placement Shard Replicate Partial distribute_tensor distribute_module init_device_mesh zeros")
-__all__ += refuse(globals(), WHY, "ones empty full rand randn")
+from ..tensor import *  # noqa: F403
+from ..tensor import __all__
