@@ -22,6 +22,31 @@ from urllib.request import Request, urlopen
 
 from ._storages.files import load as _load_file
 
+try:
+    from tqdm.auto import tqdm
+except ImportError:
+
+    class tqdm:  # type: ignore[no-redef]
+        """A bar of progress that shows nothing, where the package tqdm is not installed."""
+
+        def __init__(self, iterable: Any = None, *args: Any, **options: Any) -> None:
+            self.iterable = iterable
+
+        def __iter__(self) -> Any:
+            return iter(self.iterable)
+
+        def update(self, n: int = 1) -> None:
+            """Does nothing."""
+
+        set_postfix = set_description = close = update
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *raised: Any) -> None:
+            return None
+
+
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 READ_DATA_CHUNK = 128 * 1024

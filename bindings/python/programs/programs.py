@@ -1,0 +1,417 @@
+"""Programs over packages that are written for PyTorch: by the name of the package's distribution, what is tried and the program. It runs
+unchanged by `python -m libtensor` and fails by an exception."""
+
+PROGRAMS = {}
+
+
+def program(name, tried, code):
+    PROGRAMS[name] = (tried, code)
+
+
+program(
+    "accelerate",
+    "A loop of training that Accelerator prepares.",
+    """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+x = torch.randn(64, 4); data = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=16)
+accelerator = Accelerator(cpu=True)
+model = torch.nn.Linear(4, 1)
+model, optimizer, data = accelerator.prepare(model, torch.optim.Adam(model.parameters(), lr=0.05), data)
+losses = []
+for _ in range(60):
+    for a, b in data:
+        optimizer.zero_grad(); loss = torch.nn.functional.mse_loss(model(a), b); accelerator.backward(loss); optimizer.step()
+    losses.append(loss.item())
+assert losses[-1] < losses[0] / 20, losses
+""",
+)
+program(
+    "diffusers",
+    "A UNet2DModel and ten steps of DDPMScheduler.",
+    """
+import torch
+from diffusers import DDPMScheduler, UNet2DModel
+torch.manual_seed(0)
+blocks = dict(block_out_channels=(32, 32), down_block_types=("DownBlock2D", "AttnDownBlock2D"), up_block_types=("AttnUpBlock2D", "UpBlock2D"))
+model = UNet2DModel(sample_size=8, in_channels=1, out_channels=1, layers_per_block=1, **blocks)
+scheduler = DDPMScheduler(); scheduler.set_timesteps(10); x = torch.randn(1, 1, 8, 8)
+with torch.no_grad():
+    for t in scheduler.timesteps: x = scheduler.step(model(x, t).sample, t, x).prev_sample
+assert x.shape == (1, 1, 8, 8) and x.isfinite().all()
+""",
+)
+program(
+    "e3nn",
+    "Spherical harmonics and a FullyConnectedTensorProduct, which rotations commute with.",
+    """
+import torch
+from e3nn import o3
+torch.manual_seed(0)
+a, b = o3.Irreps("2x0e+1x1o"), o3.Irreps("1x0e+2x1o"); product = o3.FullyConnectedTensorProduct(a, a, b)
+x, y, R = a.randn(3, -1), a.randn(3, -1), o3.rand_matrix()
+Da, Db = a.D_from_matrix(R), b.D_from_matrix(R)
+assert torch.allclose(product(x @ Da.T, y @ Da.T), product(x, y) @ Db.T, atol=1e-4)
+assert o3.spherical_harmonics([0, 1, 2], torch.randn(5, 3), True).shape == (5, 9)
+""",
+)
+program(
+    "einops",
+    "Layers Rearrange and Reduce in a model that trains.",
+    """
+import torch
+from einops import rearrange
+from einops.layers.torch import Rearrange, Reduce
+model = torch.nn.Sequential(Rearrange("b (h w) -> b 1 h w", h=4), torch.nn.Conv2d(1, 2, 3), Reduce("b c h w -> b c", "mean"))
+model(torch.randn(3, 16)).sum().backward()
+assert all(p.grad is not None for p in model.parameters())
+x = torch.arange(12).reshape(3, 4); assert torch.equal(rearrange(x, "a b -> b a"), x.T)
+""",
+)
+program(
+    "ema-pytorch",
+    "An average of weights.",
+    """
+import torch
+from ema_pytorch import EMA
+model = torch.nn.Linear(2, 2); ema = EMA(model, beta=0.9, update_after_step=0, update_every=1)
+for _ in range(3):
+    with torch.no_grad(): model.weight.add_(1)
+    ema.update()
+assert ema(torch.ones(1, 2)).shape == (1, 2) and not torch.equal(ema.ema_model.weight, model.weight)
+""",
+)
+program(
+    "gpytorch",
+    "An exact Gaussian process that learns its hyperparameters and predicts.",
+    """
+import torch, gpytorch
+x = torch.linspace(0, 1, 20); y = torch.sin(6 * x)
+class Process(gpytorch.models.ExactGP):
+    def __init__(self, x, y, likelihood):
+        super().__init__(x, y, likelihood)
+        self.mean = gpytorch.means.ConstantMean(); self.kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+    def forward(self, x): return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+likelihood = gpytorch.likelihoods.GaussianLikelihood(); model = Process(x, y, likelihood); model.train(); likelihood.train()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1); criterion = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model); losses = []
+for _ in range(40): optimizer.zero_grad(); loss = -criterion(model(x), y); loss.backward(); optimizer.step(); losses.append(loss.item())
+assert losses[-1] < losses[0] - 0.3, losses
+model.eval(); likelihood.eval()
+with torch.no_grad(): assert (likelihood(model(x)).mean - y).abs().max() < 0.2
+""",
+)
+program(
+    "kornia",
+    "Filters, color spaces and a rotation of images, with gradients.",
+    """
+import torch, kornia
+x = torch.rand(1, 3, 16, 16, requires_grad=True)
+kornia.filters.gaussian_blur2d(x, (3, 3), (1.0, 1.0)).sum().backward()
+assert x.grad.shape == x.shape
+assert torch.allclose(kornia.color.hsv_to_rgb(kornia.color.rgb_to_hsv(x)), x, atol=1e-4)
+assert kornia.geometry.rotate(x, torch.tensor([90.0])).shape == x.shape
+""",
+)
+program(
+    "lion-pytorch",
+    "The optimizer Lion.",
+    """
+import torch
+from lion_pytorch import Lion
+w = torch.nn.Parameter(torch.ones(3)); optimizer = Lion([w], lr=0.05)
+for _ in range(30): optimizer.zero_grad(); w.square().sum().backward(); optimizer.step()
+assert w.abs().max() < 0.2
+""",
+)
+program(
+    "monai",
+    "The network UNet and DiceLoss.",
+    """
+import torch
+from monai.losses import DiceLoss
+from monai.networks.nets import UNet
+model = UNet(spatial_dims=2, in_channels=1, out_channels=2, channels=(4, 8), strides=(2,))
+loss = DiceLoss(to_onehot_y=True, softmax=True)(model(torch.randn(1, 1, 16, 16)), torch.randint(0, 2, (1, 1, 16, 16)))
+loss.backward(); assert 0 < loss < 1
+""",
+)
+program(
+    "nflows",
+    "A masked autoregressive flow, whose inverse is its inverse.",
+    """
+import torch
+from nflows.transforms import MaskedAffineAutoregressiveTransform
+torch.manual_seed(0)
+transform = MaskedAffineAutoregressiveTransform(features=3, hidden_features=8); x = torch.randn(5, 3)
+y, logdet = transform(x); back, other = transform.inverse(y)
+assert torch.allclose(back, x, atol=1e-4) and torch.allclose(logdet, -other, atol=1e-4)
+""",
+)
+program(
+    "normflows",
+    "A normalizing flow of affine couplings: samples and their densities.",
+    """
+import torch, normflows
+torch.manual_seed(0)
+flows = [normflows.flows.AffineCouplingBlock(normflows.nets.MLP([1, 8, 2], init_zeros=True)), normflows.flows.Permute(2)]
+model = normflows.NormalizingFlow(normflows.distributions.base.DiagGaussian(2), flows)
+x, logp = model.sample(6); assert torch.allclose(model.log_prob(x), logp, atol=1e-4)
+""",
+)
+program(
+    "peft",
+    "LoRA of a linear model: few weights train, and merging them changes no output.",
+    """
+import torch
+from peft import LoraConfig, get_peft_model
+torch.manual_seed(0)
+base = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+model = get_peft_model(base, LoraConfig(r=2, target_modules=["0"], init_lora_weights=False))
+assert sum(p.numel() for p in model.parameters() if p.requires_grad) == 32
+x = torch.randn(4, 8); y = model(x); y.sum().backward()
+assert torch.allclose(model.merge_and_unload()(x), y, atol=1e-5)
+""",
+)
+program(
+    "perceiver-pytorch",
+    "A Perceiver over images.",
+    """
+import torch
+from perceiver_pytorch import Perceiver
+model = Perceiver(input_channels=3, input_axis=2, num_freq_bands=2, max_freq=4.0, depth=1, num_latents=4, latent_dim=8, num_classes=3)
+y = model(torch.randn(1, 8, 8, 3)); y.sum().backward(); assert y.shape == (1, 3)
+""",
+)
+program(
+    "pyro-ppl",
+    "Stochastic variational inference of a mean.",
+    """
+import torch, pyro, pyro.distributions as dist
+from pyro.infer import SVI, Trace_ELBO
+pyro.set_rng_seed(0); data = torch.randn(100) + 3
+def model(data):
+    mean = pyro.sample("mean", dist.Normal(0.0, 10.0))
+    with pyro.plate("data", len(data)): pyro.sample("x", dist.Normal(mean, 1.0), obs=data)
+guide = pyro.infer.autoguide.AutoNormal(model); svi = SVI(model, guide, pyro.optim.Adam({"lr": 0.05}), Trace_ELBO())
+for _ in range(200): svi.step(data)
+assert abs(guide.median()["mean"] - data.mean()) < 0.3
+""",
+)
+program(
+    "pytorch-ignite",
+    "A Trainer with an evaluator and metrics.",
+    """
+import torch
+from ignite.engine import create_supervised_evaluator, create_supervised_trainer
+from ignite.metrics import Accuracy
+torch.manual_seed(0)
+x = torch.randn(64, 4); y = (x[:, 0] > 0).long(); data = [(x, y)]; model = torch.nn.Linear(4, 2)
+trainer = create_supervised_trainer(model, torch.optim.Adam(model.parameters(), lr=0.1), torch.nn.functional.cross_entropy)
+trainer.run(data, max_epochs=30); evaluator = create_supervised_evaluator(model, metrics={"accuracy": Accuracy()}); evaluator.run(data)
+assert evaluator.state.metrics["accuracy"] > 0.9
+""",
+)
+program(
+    "pytorch-lightning",
+    "A Trainer that fits a LightningModule.",
+    """
+import torch, pytorch_lightning as lightning, tempfile
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+class Net(lightning.LightningModule):
+    def __init__(self): super().__init__(); self.layer = torch.nn.Linear(4, 1); self.losses = []
+    def training_step(self, batch, i):
+        loss = torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1]); self.losses.append(loss.item()); return loss
+    def configure_optimizers(self): return torch.optim.Adam(self.parameters(), lr=0.05)
+x = torch.randn(64, 4); data = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=16); net = Net()
+quiet = dict(logger=False, enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False)
+lightning.Trainer(max_epochs=40, accelerator="cpu", default_root_dir=tempfile.mkdtemp(), **quiet).fit(net, data)
+assert net.losses[-1] < net.losses[0] / 20
+""",
+)
+program(
+    "pytorch-metric-learning",
+    "TripletMarginLoss with a miner.",
+    """
+import torch
+from pytorch_metric_learning import losses, miners
+x = torch.randn(12, 4, requires_grad=True); y = torch.arange(12) % 3
+losses.TripletMarginLoss()(x, y, miners.MultiSimilarityMiner()(x, y)).backward(); assert x.grad.isfinite().all()
+""",
+)
+program(
+    "pytorch-msssim",
+    "ssim of images.",
+    """
+import torch
+from pytorch_msssim import ssim
+x = torch.rand(2, 3, 32, 32); assert abs(ssim(x, x, data_range=1.0) - 1) < 1e-5 and ssim(x, 1 - x, data_range=1.0) < 0.5
+""",
+)
+program(
+    "rotary-embedding-torch",
+    "Rotations of queries and keys.",
+    """
+import torch
+from rotary_embedding_torch import RotaryEmbedding
+q = torch.randn(1, 2, 6, 8); r = RotaryEmbedding(dim=8).rotate_queries_or_keys(q)
+assert torch.allclose(r.norm(dim=-1), q.norm(dim=-1), atol=1e-4)
+""",
+)
+program(
+    "safetensors",
+    "Files of tensors, written and read by safetensors.torch.",
+    """
+import tempfile, os, torch, safetensors.torch
+path = os.path.join(tempfile.mkdtemp(), "a"); given = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(2, dtype=torch.bfloat16)}
+safetensors.torch.save_file(given, path); read = safetensors.torch.load_file(path)
+assert all(torch.equal(read[k], given[k]) and read[k].dtype == given[k].dtype for k in given)
+""",
+)
+program(
+    "skorch",
+    "NeuralNetClassifier.",
+    """
+import numpy, torch
+from skorch import NeuralNetClassifier
+torch.manual_seed(0)
+X = numpy.random.RandomState(0).randn(80, 4).astype("float32"); y = (X[:, 0] > 0).astype("int64")
+module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+net = NeuralNetClassifier(module, max_epochs=40, lr=0.3, criterion=torch.nn.CrossEntropyLoss, train_split=None, verbose=0).fit(X, y)
+assert (net.predict(X) == y).mean() > 0.9
+""",
+)
+program(
+    "stable-baselines3",
+    "PPO on CartPole.",
+    """
+import gymnasium
+from stable_baselines3 import PPO
+model = PPO("MlpPolicy", gymnasium.make("CartPole-v1"), n_steps=64, batch_size=32, seed=0, device="cpu").learn(256)
+action, _ = model.predict(model.get_env().reset()); assert action.shape == (1,)
+""",
+)
+program(
+    "tensorly",
+    "A Tucker decomposition by the backend pytorch.",
+    """
+import torch, tensorly
+tensorly.set_backend("pytorch")
+from tensorly.decomposition import tucker
+x = torch.arange(60.0).reshape(3, 4, 5); assert torch.allclose(tensorly.tucker_to_tensor(tucker(x, rank=[3, 4, 5])), x, atol=1e-2)
+""",
+)
+program(
+    "timm",
+    "A ResNet, and features of a vision transformer.",
+    """
+import timm, torch
+model = timm.create_model("resnet10t", num_classes=3); y = model(torch.randn(2, 3, 64, 64)); y.sum().backward(); assert y.shape == (2, 3)
+vit = timm.create_model("vit_tiny_patch16_224", img_size=32, num_classes=0, depth=2); assert vit(torch.randn(1, 3, 32, 32)).shape == (1, 192)
+""",
+)
+program(
+    "torch-geometric",
+    "A graph convolution that trains on a graph.",
+    """
+import torch
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv
+torch.manual_seed(0)
+graph = Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])); layer = GCNConv(4, 2)
+optimizer = torch.optim.Adam(layer.parameters(), lr=0.1); y = torch.tensor([0, 0, 1, 1])
+for _ in range(60): optimizer.zero_grad(); loss = torch.nn.functional.cross_entropy(layer(graph.x, graph.edge_index), y); loss.backward(); optimizer.step()
+assert loss < 0.3
+""",
+)
+program(
+    "torchdiffeq",
+    "A differential equation, with gradients by the adjoint method.",
+    """
+import torch
+from torchdiffeq import odeint_adjoint
+class Decay(torch.nn.Module):
+    def __init__(self): super().__init__(); self.rate = torch.nn.Parameter(torch.tensor(0.5))
+    def forward(self, t, y): return -self.rate * y
+f = Decay(); y = odeint_adjoint(f, torch.ones(1), torch.tensor([0.0, 1.0]))[-1]; y.sum().backward()
+assert torch.allclose(y, torch.exp(torch.tensor([-0.5])), atol=1e-4) and torch.allclose(f.rate.grad, -y.detach()[0], atol=1e-3)
+""",
+)
+program(
+    "torchinfo",
+    "The summary of a model.",
+    """
+import torch
+from torchinfo import summary
+said = summary(torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.Linear(72, 4)), (1, 1, 8, 8), verbose=0)
+assert said.total_params == 312 and "Conv2d" in str(said)
+""",
+)
+program(
+    "torchmetrics",
+    "Accuracy, AUROC, a confusion matrix and SSIM.",
+    """
+import torch, torchmetrics
+p, y = torch.tensor([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]), torch.tensor([0, 1, 1])
+assert abs(torchmetrics.Accuracy("multiclass", num_classes=2)(p, y) - 2 / 3) < 1e-6
+assert torchmetrics.ConfusionMatrix("multiclass", num_classes=2)(p, y).tolist() == [[1, 0], [1, 1]]
+assert torchmetrics.AUROC("binary")(p[:, 1], y) == 1
+""",
+)
+program(
+    "torchsde",
+    "A stochastic differential equation.",
+    """
+import torch, torchsde
+class Noise(torch.nn.Module):
+    noise_type, sde_type = "diagonal", "ito"
+    def f(self, t, y): return -y
+    def g(self, t, y): return torch.full_like(y, 0.1)
+y = torchsde.sdeint(Noise(), torch.ones(64, 1), torch.tensor([0.0, 1.0]), dt=0.05, method="euler")[-1]
+assert abs(y.mean() - 0.3679) < 0.1
+""",
+)
+program(
+    "transformers",
+    "GPT-2 generates, and is saved and read again.",
+    """
+import tempfile, torch
+from transformers import GPT2Config, GPT2LMHeadModel
+torch.manual_seed(0)
+model = GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=16, n_layer=1, n_head=2, bos_token_id=1, eos_token_id=2, pad_token_id=0)).eval()
+ids = torch.tensor([[5, 6, 7]]); made = model.generate(ids, max_new_tokens=5, do_sample=False)
+folder = tempfile.mkdtemp(); model.save_pretrained(folder); again = GPT2LMHeadModel.from_pretrained(folder).eval()
+assert torch.equal(again.generate(ids, max_new_tokens=5, do_sample=False), made)
+""",
+)
+program(
+    "vit-pytorch",
+    "A vision transformer, forward and backward.",
+    """
+import torch
+from vit_pytorch import ViT
+model = ViT(image_size=32, patch_size=8, num_classes=5, dim=32, depth=2, heads=4, mlp_dim=64)
+y = model(torch.randn(2, 3, 32, 32)); y.sum().backward(); assert y.shape == (2, 5) and all(p.grad is not None for p in model.parameters())
+""",
+)
+program(
+    "x-transformers",
+    "A decoder, forward and backward.",
+    """
+import torch
+from x_transformers import Decoder, TransformerWrapper
+model = TransformerWrapper(num_tokens=50, max_seq_len=16, attn_layers=Decoder(dim=32, depth=2, heads=4))
+y = model(torch.randint(0, 50, (1, 16))); y.sum().backward(); assert y.shape == (1, 16, 50)
+""",
+)
+program(
+    "zuko",
+    "A neural spline flow: samples and the gradient of their densities.",
+    """
+import torch, zuko
+flow = zuko.flows.NSF(features=2, transforms=1, hidden_features=(8,)); x = torch.randn(5, 2)
+(-flow().log_prob(x).mean()).backward(); assert flow().sample((3,)).shape == (3, 2) and all(p.grad is not None for p in flow.parameters())
+""",
+)
