@@ -115,3 +115,12 @@ __all__ += refuse(globals(), WHY, "all_to_all_single batch_isend_irecv broadcast
 __all__ += refuse(globals(), WHY, "scatter")
 __all__ += refuse(globals(), WHY, "reduce_scatter_tensor scatter_object_list send_object_list recv_object_list set_debug_level get_debug_level")
 refuse(globals(), WHY, "_all_gather_base _reduce_scatter_base _broadcast_coalesced")
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    if not name.startswith("__") and find_spec(f"{__name__}.{name}") is not None:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.distributed' has no attribute '{name}'")
