@@ -44,20 +44,6 @@ assert x.shape == (1, 1, 8, 8) and x.isfinite().all()
 """,
 )
 program(
-    "e3nn",
-    "Spherical harmonics and a FullyConnectedTensorProduct, which rotations commute with.",
-    """
-import torch
-from e3nn import o3
-torch.manual_seed(0)
-a, b = o3.Irreps("2x0e+1x1o"), o3.Irreps("1x0e+2x1o"); product = o3.FullyConnectedTensorProduct(a, a, b)
-x, y, R = a.randn(3, -1), a.randn(3, -1), o3.rand_matrix()
-Da, Db = a.D_from_matrix(R), b.D_from_matrix(R)
-assert torch.allclose(product(x @ Da.T, y @ Da.T), product(x, y) @ Db.T, atol=1e-4)
-assert o3.spherical_harmonics([0, 1, 2], torch.randn(5, 3), True).shape == (5, 9)
-""",
-)
-program(
     "einops",
     "Layers Rearrange and Reduce in a model that trains.",
     """
@@ -322,7 +308,8 @@ from torch_geometric.nn import GCNConv
 torch.manual_seed(0)
 graph = Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])); layer = GCNConv(4, 2)
 optimizer = torch.optim.Adam(layer.parameters(), lr=0.1); y = torch.tensor([0, 0, 1, 1])
-for _ in range(60): optimizer.zero_grad(); loss = torch.nn.functional.cross_entropy(layer(graph.x, graph.edge_index), y); loss.backward(); optimizer.step()
+for _ in range(60):
+    optimizer.zero_grad(); loss = torch.nn.functional.cross_entropy(layer(graph.x, graph.edge_index), y); loss.backward(); optimizer.step()
 assert loss < 0.3
 """,
 )

@@ -200,3 +200,32 @@ def test_masked_softmax_ignores_the_others():
     x, mask = torch.tensor([1.0, 50.0, 2.0]), torch.tensor([True, False, True])
     got = torch.masked.softmax(x, 0, mask=mask)
     assert got[1].item() == 0 and torch.allclose(got[[0, 2]], torch.softmax(x[[0, 2]], 0))
+
+
+def test_operators_of_a_library_that_cannot_be_loaded():
+    with pytest.raises(OSError, match="cannot be loaded"):
+        torch.ops.load_library("/nowhere/test_unloaded_package/_C.so")
+
+    @torch.library.register_fake("test_unloaded_package::nms")
+    def fake(x):
+        return x
+
+    assert fake(1) == 1
+    with pytest.raises(RuntimeError, match="test_other_package::nms does not exist"):
+        torch.library.register_fake("test_other_package::nms", fake)
+    with pytest.raises((RuntimeError, AttributeError), match="nms"):
+        torch.ops.test_unloaded_package.nms(torch.ones(1))
+
+
+def test_modules_of_distributed_load_by_attribute():
+    run("import libtensor as torch; torch.distributed.fsdp.FullyShardedDataParallel; assert not hasattr(torch.distributed, 'no_such_name')")
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_associative_scan(reverse):
+    from libtensor._higher_order_ops import associative_scan
+
+    x = torch.rand(3, 7)
+    flip = (lambda t: t.flip(1)) if reverse else (lambda t: t)
+    got = associative_scan(lambda a, b: {"p": a["p"] * b["p"], "s": a["s"] + b["s"]}, {"p": x, "s": x}, 1, reverse=reverse)
+    assert torch.allclose(got["p"], flip(flip(x).cumprod(1))) and torch.allclose(got["s"], flip(flip(x).cumsum(1)))

@@ -1,6 +1,7 @@
 """Names of graphs of modules, which are not supported: functions and modules run as they are."""
 
-from .._inert import identity, refuse
+from .._inert import refuse
+from ..nn import Module
 
 __all__ = ["has_side_effect", "wrap"]
 
@@ -17,6 +18,14 @@ def has_side_effect(fn):
     return fn
 
 
-__all__ += refuse(globals(), WHY, "Graph GraphModule CodeGen Interpreter Node Proxy Tracer Transformer symbolic_trace replace_pattern")
+class GraphModule(Module):
+    """For annotations, isinstance() and subclasses; making one raises NotImplementedError."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError(f"torch.fx.GraphModule: {WHY}")
+
+
+__all__ += ["GraphModule"]
+__all__ += refuse(globals(), WHY, "Graph CodeGen Interpreter Node Proxy Tracer Transformer symbolic_trace replace_pattern")
 
 from . import _compatibility, graph, graph_module, node, proxy  # noqa: E402
