@@ -7,6 +7,8 @@ import pickle
 import re
 import runpy
 import struct
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -433,3 +435,50 @@ def test_empty_quantized_tensors_are_strided(layout):
     with pytest.raises(RuntimeError, match="_empty_per_channel_affine_quantized: quantized tensors are strided"):
         scales = torch.ones(2, dtype=torch.float64)
         torch._empty_per_channel_affine_quantized((2, 3), scales=scales, zero_points=torch.zeros(2, dtype=torch.int64), axis=0, **options)
+
+
+WRITES_TO_QUANTIZED = """
+import itertools, warnings
+import libtensor as torch
+
+warnings.simplefilter("ignore")
+plain = torch.ones(2, 2)
+quantized = [torch.quantize_per_tensor(plain, 0.1, 0, dtype) for dtype in (torch.quint8, torch.qint8, torch.qint32)]
+rest = [(), (0,), (1,), (2,), (0.5,), ("sum",)]
+found = 0
+for module in (torch, torch.linalg, torch.special, torch.fft, torch.nn.functional):
+    for name in sorted(vars(module)):
+        function = getattr(module, name)
+        if name.startswith("_") or not callable(function) or isinstance(function, type):
+            continue
+        for operands, more in itertools.product((1, 2, 3), rest):
+            try:
+                function(*[plain] * operands, *more, out=torch.empty(0))
+            except Exception:
+                continue
+            found += 1
+            for q, at in itertools.product(quantized, range(operands + 1)):
+                given = [q if at == i else plain for i in range(operands)]
+                for out in (q.clone(), torch.empty(0), torch.zeros(2, 2, dtype=torch.int64)):
+                    try:
+                        function(*given, *more, out=out)
+                    except Exception as error:
+                        assert "internal" not in str(error).lower(), (name, error)
+print(found)
+"""
+
+
+def test_every_function_takes_or_refuses_quantized_tensors_and_outs():
+    made = subprocess.run([sys.executable, "-c", WRITES_TO_QUANTIZED], capture_output=True, text=True)
+    assert made.returncode == 0, (made.returncode, made.stderr[-2000:])
+    assert int(made.stdout) > 300
+
+
+@pytest.mark.parametrize("power", [0, 1])
+def test_casts_to_and_from_quantized_outs_are_refused(power):
+    q = torch.quantize_per_tensor(torch.ones(2, 2), 0.1, 0, torch.quint8)
+    for x, out in ((q, torch.zeros(2, 2)), (torch.ones(2, 2), q)):
+        before = out.clone()
+        with pytest.raises((NotImplementedError, RuntimeError), match="quantized"):
+            torch.linalg.matrix_power(x, power, out=out)
+        assert out.equal(before)
