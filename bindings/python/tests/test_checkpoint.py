@@ -262,3 +262,32 @@ def test_what_was_saved_is_made_again_once_for_a_run():
     y.backward(retain_graph=True)
     y.backward()
     assert x.grad.item() == 24
+
+
+def test_decorated_functions():
+    calls = []
+
+    @checkpoint(use_reentrant=False)
+    def scaled(x, factor=1):
+        calls.append(factor)
+        return x.exp() * factor
+
+    x = torch.zeros(2, requires_grad=True)
+    scaled(x, factor=3).sum().backward()
+    assert x.grad.tolist() == [3, 3] and calls == [3, 3] and scaled.__name__ == "scaled"
+
+
+def test_helpers_of_checkpoints():
+    from libtensor.utils import checkpoint as module
+
+    x = torch.ones(2, requires_grad=True) * 2
+    (made, other) = module.detach_variable((x, 3))
+    assert made.is_leaf and made.requires_grad and other == 3
+    with pytest.raises(RuntimeError, match="Only tuple of tensors is supported"):
+        module.detach_variable([x])
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        module.check_backward_validity([torch.ones(1)])
+    with pytest.warns(UserWarning, match="policies are ignored"):
+        first, second = module.create_selective_checkpoint_contexts(lambda *a: module.CheckpointPolicy.MUST_SAVE)
+    with first, second, module.set_checkpoint_debug_enabled(True):
+        assert module.get_device_states(x) == ([], [])

@@ -19,7 +19,13 @@ SPACES = {
     "torch.autograd.forward_ad": torch.autograd.forward_ad,
     "torch.autograd.functional": torch.autograd.functional,
     "torch.func": torch.func,
+    "torch.multiprocessing": torch.multiprocessing,
+    "torch.utils": torch.utils,
+    "torch.utils._pytree": torch.utils._pytree,
+    "torch.utils.benchmark": torch.utils.benchmark,
     "torch.utils.checkpoint": torch.utils.checkpoint,
+    "torch.utils.data": torch.utils.data,
+    "torch.utils.data.datapipes.iter": torch.utils.data.datapipes.iter,
     "torch.safetensors": torch.safetensors,
 }
 

@@ -33,7 +33,7 @@ FnAny = Callable[[Any], Any]
 
 NO_SERIALIZED_TYPE_NAME_FOUND = "NO_SERIALIZED_TYPE_NAME_FOUND"
 DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL = 1
-namedtuple: Any = collections.namedtuple  # stands for all classes of named tuples
+_NAMEDTUPLE: Any = collections.namedtuple  # stands for all classes of named tuples
 
 
 class KeyEntry(Protocol):
@@ -116,7 +116,7 @@ SUPPORTED_SERIALIZED_TYPES: dict[Any, _SerializeNodeDef] = {}
 SERIALIZED_TYPE_TO_PYTHON_TYPE: dict[str, Any] = {}
 CONSTANT_NODES: set[type] = set()
 BUILTIN_TYPES = frozenset(
-    {tuple, list, dict, namedtuple, collections.OrderedDict, collections.defaultdict, collections.deque},
+    {tuple, list, dict, _NAMEDTUPLE, collections.OrderedDict, collections.defaultdict, collections.deque},
 )
 STANDARD_DICT_TYPES = frozenset({dict, collections.OrderedDict, collections.defaultdict})
 
@@ -396,7 +396,7 @@ for _cls, _apart, _unflatten, _with_keys, _name, _to, _from in (
     (tuple, _tuple_flatten, _tuple_unflatten, _sequence_flatten_with_keys, "builtins.tuple", None, None),
     (list, _list_flatten, _list_unflatten, _sequence_flatten_with_keys, "builtins.list", None, None),
     (dict, _dict_flatten, _dict_unflatten, _mapping_flatten_with_keys, "builtins.dict", None, None),
-    (namedtuple, _namedtuple_flatten, _namedtuple_unflatten, _namedtuple_flatten_with_keys, "collections.namedtuple", *_NAMED),
+    (_NAMEDTUPLE, _namedtuple_flatten, _namedtuple_unflatten, _namedtuple_flatten_with_keys, "collections.namedtuple", *_NAMED),
     (collections.OrderedDict, _ordereddict_flatten, _ordereddict_unflatten, _mapping_flatten_with_keys, "collections.OrderedDict", None, None),
     (collections.defaultdict, _defaultdict_flatten, _defaultdict_unflatten, _mapping_flatten_with_keys, "collections.defaultdict", *_DEFAULT),
     (collections.deque, _deque_flatten, _deque_unflatten, _sequence_flatten_with_keys, "collections.deque", None, None),
@@ -424,7 +424,7 @@ def _get_node_type(tree: Any) -> Any:
             kind, _tuple_flatten, lambda values, context: kind(list(values)), flatten_with_keys_fn=_sequence_flatten_with_keys
         )  # fmt: skip
         return kind
-    return namedtuple if is_namedtuple_class(kind) else kind
+    return _NAMEDTUPLE if is_namedtuple_class(kind) else kind
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf | None = None) -> bool:
@@ -485,7 +485,7 @@ class TreeSpec:
 
     def __hash__(self) -> int:
         context = tuple(self._context) if self.type in (dict, collections.OrderedDict) else None
-        if self.type is namedtuple:
+        if self.type is _NAMEDTUPLE:
             context = self._context
         return hash((self.type, context, tuple(self._children)))
 

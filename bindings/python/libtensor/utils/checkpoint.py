@@ -3,6 +3,7 @@
 import enum
 import warnings
 from contextlib import contextmanager, nullcontext
+from functools import wraps
 from threading import local
 
 from .._core.modes import inference_mode, is_grad_enabled, no_grad
@@ -27,7 +28,7 @@ def noop_context_fn():
 
 
 def checkpoint(
-    function,
+    function=None,
     *args,
     use_reentrant=None,
     context_fn=noop_context_fn,
@@ -35,6 +36,7 @@ def checkpoint(
     debug=False,
     early_stop=True,
     preserve_rng_state=True,
+    respect_saved_tensors_hooks=None,
     **kwargs,
 ):
     """Returns `function(*args, **kwargs)` without saving its intermediate tensors for backward: the backward pass calls the function again.
@@ -45,11 +47,25 @@ def checkpoint(
     of the saved tensors of both calls. The second call is interrupted by an exception once all saved tensors are recomputed, unless `early_stop` is
     False; set_checkpoint_early_stop() overrides it. `debug` is ignored.
 
+    Without `function`, returns a decorator. `respect_saved_tensors_hooks` is accepted.
+
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint(lambda x: (x * 2).exp(), x, use_reentrant=False).sum().backward()
     >>> x.grad
     tensor([14.7781, 14.7781])
     """
+    if function is None and not args:
+        options = {"use_reentrant": use_reentrant, "context_fn": context_fn, "determinism_check": determinism_check, "early_stop": early_stop}
+        options |= {"debug": debug, "preserve_rng_state": preserve_rng_state, **kwargs}
+
+        def decorate(function):
+            @wraps(function)
+            def checkpointed(*args, **kwargs):
+                return checkpoint(function, *args, **options, **kwargs)
+
+            return checkpointed
+
+        return decorate
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
     if use_reentrant:

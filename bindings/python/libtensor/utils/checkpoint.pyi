@@ -9,7 +9,7 @@ class CheckpointError(RuntimeError): ...
 
 def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]: ...
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., Any] | None = ...,
     *args: Any,
     use_reentrant: bool | None = ...,
     context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = ...,
@@ -17,6 +17,7 @@ def checkpoint(
     debug: bool = ...,
     early_stop: bool = ...,
     preserve_rng_state: bool = ...,
+    respect_saved_tensors_hooks: bool | None = ...,
     **kwargs: Any,
 ) -> Any: ...
 def checkpoint_sequential(
