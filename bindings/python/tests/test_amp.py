@@ -313,6 +313,27 @@ def test_scaler_unscales_skips_and_adapts():
     assert scaler.get_scale() == 3.0
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_fused_optimizers_step_as_others(name):
+    found = []
+    for fused in (False, True):
+        weight = torch.ones(3, requires_grad=True)
+        optimizer = getattr(torch.optim, name)([weight], lr=0.1, fused=fused)
+        scaler = torch.amp.GradScaler("cpu", init_scale=64.0)
+        for i in range(5):
+            optimizer.zero_grad()
+            scaler.scale((weight * weight).sum()).backward()
+            if i == 1:
+                weight.grad[0] = float("nan")
+            if i == 3:
+                scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+        assert scaler.get_scale() == 32.0
+        found.append(weight.detach())
+    torch.testing.assert_close(*found)
+
+
 def test_scaler_state_and_pickles():
     scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
     state = scaler.state_dict()
