@@ -153,7 +153,7 @@ class FunctionEventAvg(_Times):
         )
 
 
-SORT_KEYS = ("cpu_time", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage", "count")
+SORT_KEYS: tuple[str, ...] = ("cpu_time", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage", "count")
 SORT_KEYS += ("cuda_time", "cuda_time_total", "self_cuda_time_total", "device_time", "device_time_total", "self_device_time_total")
 
 
