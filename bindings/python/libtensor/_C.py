@@ -7,11 +7,13 @@ from . import Generator, Size, Tensor, device, dtype, layout, memory_format, qsc
 from ._base.overrides import disabled as DisableTorchFunctionSubclass
 from ._base.overrides import disabled_torch_function as _disabled_torch_function_impl
 from ._core.modes import is_grad_enabled, set_grad_enabled
+from ._gen import gen_nn_functional
 from ._inert import refuse
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "_disabled_torch_function_impl", "device", "dtype", "layout"]
 __all__ += ["is_grad_enabled", "memory_format", "qscheme"]
 
+_nn = gen_nn_functional
 DisableTorchFunction = DisableTorchFunctionSubclass
 TensorBase = _TensorBase = Tensor
 _VariableFunctions = _VariableFunctionsClass = _sys.modules[__name__.partition(".")[0]]

@@ -6,7 +6,7 @@ import builtins
 import os
 from typing import IO, Any, TypeAlias
 
-from . import Size, SymBool, SymFloat, SymInt, Tensor
+from . import Size, SymBool, SymFloat, SymInt, Tensor, dtype, layout, qscheme
 from . import device as _device
 from ._storages.storage import UntypedStorage
 from ._storages.typed_storage import TypedStorage
@@ -15,6 +15,7 @@ __all__ = ["BoolLikeType", "Device", "FileLike", "FloatLikeType", "IntLikeType",
 __all__ += ["Size", "Tensor", "py_sym_types"]
 
 _int, _float, _bool, _str, _bytes, _complex = builtins.int, builtins.float, builtins.bool, builtins.str, builtins.bytes, builtins.complex
+_dtype, _layout, _qscheme = dtype, layout, qscheme
 _size: TypeAlias = "Size | list[builtins.int] | tuple[builtins.int, ...]"
 _TensorOrTensors: TypeAlias = "Tensor | tuple[Tensor, ...] | list[Tensor]"
 _TensorOrTensorsOrGradEdge: TypeAlias = Any

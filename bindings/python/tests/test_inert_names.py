@@ -229,3 +229,13 @@ def test_associative_scan(reverse):
     flip = (lambda t: t.flip(1)) if reverse else (lambda t: t)
     got = associative_scan(lambda a, b: {"p": a["p"] * b["p"], "s": a["s"] + b["s"]}, {"p": x, "s": x}, 1, reverse=reverse)
     assert torch.allclose(got["p"], flip(flip(x).cumprod(1))) and torch.allclose(got["s"], flip(flip(x).cumsum(1)))
+
+
+def test_private_names_that_packages_import():
+    from libtensor._C import _nn
+    from libtensor.jit.annotations import BroadcastingList2
+    from libtensor.types import Number, _device, _dtype, _float, _int, _layout, _qscheme, _size
+
+    assert BroadcastingList2[int] is None and callable(_nn.gelu)
+    assert (_device, _dtype, _layout, _qscheme) == (torch.device, torch.dtype, torch.layout, torch.qscheme)
+    assert (_int, _float) == (int, float) and isinstance(1.5, Number) and _size is not None
