@@ -389,3 +389,26 @@ def test_a_forked_process_does_not_end_the_workers_of_its_parent():
 def test_loaders_within_workers_and_side_by_side():
     first, second = (iter(DataLoader(range(4), 2, num_workers=1)) for _ in range(2))
     assert [[a.tolist(), b.tolist()] for a, b in zip(first, second, strict=True)] == [[[0, 1]] * 2, [[2, 3]] * 2]
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 7])
+def test_any_number_of_batches_ahead(prefetch):
+    loader = DataLoader(range(9), 2, num_workers=2, prefetch_factor=prefetch)
+    assert [b.tolist() for b in loader] == [[0, 1], [2, 3], [4, 5], [6, 7], [8]]
+
+
+def test_an_exception_of_the_sampler_is_raised_as_it_is():
+    def indices():
+        yield 0
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="^no more$"):
+        list(DataLoader(range(3), 1, sampler=indices(), num_workers=1))
+    assert not multiprocessing.active_children()
+
+
+def test_a_persistent_iteration_that_was_left_begins_anew():
+    loader = DataLoader(range(8), 2, num_workers=2, persistent_workers=True)
+    first = iter(loader)
+    next(first)
+    assert [b.tolist() for b in loader] == [[0, 1], [2, 3], [4, 5], [6, 7]]

@@ -336,7 +336,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
         self._ended = False
-        self._in_order, self._prefetch_factor = loader.in_order, loader.prefetch_factor or 0
+        self._in_order, self._prefetch_factor = loader.in_order, max(loader.prefetch_factor or 0, 1)
         context = loader.multiprocessing_context or multiprocessing.get_context()
         iterable = self._dataset_kind == _DatasetKind.Iterable
         work = iterable, self._dataset, self._auto_collation, self._collate_fn, self._drop_last, loader.worker_init_fn, self._persistent_workers
