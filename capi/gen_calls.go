@@ -152,6 +152,21 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Acosh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // archive_load
+		r0, r1, err := c.ArchiveLoad(f.str(0), f.bool(1))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // archive_load_bytes
+		r0, r1, err := c.ArchiveLoadBytes(f.tensor(0))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // archive_save
+		return c.ArchiveSave(f.str(0), f.strs(1), f.tensors(2))
+	},
+	func(c aten.Ctx, f frame) error { // archive_save_bytes
+		r0, err := c.ArchiveSaveBytes(f.strs(0), f.tensors(1))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // arcsin
 		r0, err := c.Asin(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -3388,6 +3403,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // permute_copy
 		r0, err := c.PermuteCopy(f.out(0), f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pickle_rename
+		r0, err := c.PickleRename(f.tensor(0), f.str(1), f.str(2))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // pin_memory

@@ -52,6 +52,45 @@ TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_loca
   return status;
 }
 
+TENSOR_API tensor_status tensor_archive_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *records, int64_t records_len) {
+  lt_value a[3] = {{.text = path}, {.list = {names, names_len}}, {.list = {records, records_len}}};
+  return lt_run(LT_OP(archive_save), LT_FUNCTION, false, a);
+}
+
+TENSOR_API tensor_status tensor_archive_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *records, int64_t records_len, tensor_t **out) {
+  lt_value a[2] = {{.list = {names, names_len}}, {.list = {records, records_len}}};
+  return lt_give(LT_OP(archive_save_bytes), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_archive_load(const char *path, bool mmap, char ***names, int64_t *names_len, tensor_t ***records, int64_t *records_len) {
+  LT_RESULT(names, "archive_load", "names"); LT_RESULT(names_len, "archive_load", "names_len");
+  LT_RESULT(records, "archive_load", "records"); LT_RESULT(records_len, "archive_load", "records_len");
+  lt_value a[2] = {{.text = path}, {.i = mmap}};
+  const tensor_status status = lt_run(LT_OP(archive_load), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *names = (char **)a[0].list.data, *names_len = a[0].list.length;
+    *records = (tensor_t **)a[1].list.data, *records_len = a[1].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_archive_load_bytes(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***records, int64_t *records_len) {
+  LT_RESULT(names, "archive_load_bytes", "names"); LT_RESULT(names_len, "archive_load_bytes", "names_len");
+  LT_RESULT(records, "archive_load_bytes", "records"); LT_RESULT(records_len, "archive_load_bytes", "records_len");
+  lt_value a[2] = {{.pointer = (void *)data}};
+  const tensor_status status = lt_run(LT_OP(archive_load_bytes), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *names = (char **)a[0].list.data, *names_len = a[0].list.length;
+    *records = (tensor_t **)a[1].list.data, *records_len = a[1].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pickle_rename(const tensor_t *data, const char *old, const char *new_, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)data}, {.text = old}, {.text = new_}};
+  return lt_give(LT_OP(pickle_rename), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_safetensors_save_file(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *tensors, int64_t tensors_len, const char *metadata) {
   lt_value a[4] = {{.text = path}, {.list = {names, names_len}}, {.list = {tensors, tensors_len}}, {.text = metadata}};
   return lt_run(LT_OP(safetensors_save_file), LT_FUNCTION, false, a);

@@ -196,6 +196,26 @@ static const lt_parameter of_arccosh[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_archive_load[] = {
+    {"path", NULL, 'U', -1, 0, {0}},
+    {"mmap", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_archive_load_bytes[] = {
+    {"data", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_archive_save[] = {
+    {"path", NULL, 'U', -1, 0, {0}},
+    {"names", NULL, 'K', -1, 0, {0}},
+    {"records", NULL, 'A', -1, 0, {0}},
+};
+
+static const lt_parameter of_archive_save_bytes[] = {
+    {"names", NULL, 'K', -1, 0, {0}},
+    {"records", NULL, 'A', -1, 0, {0}},
+};
+
 static const lt_parameter of_arcsin[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -5039,6 +5059,12 @@ static const lt_parameter of_permute_copy[] = {
     {"dims", NULL, 'V', 0, LT_SPREAD, {0}},
 };
 
+static const lt_parameter of_pickle_rename[] = {
+    {"data", NULL, 'T', -1, 0, {0}},
+    {"old", NULL, 'U', -1, 0, {0}},
+    {"new", NULL, 'U', -1, 0, {0}},
+};
+
 static const lt_parameter of_pin_memory[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -7391,6 +7417,10 @@ lt_operator lt_operators[] = {
     {lt_run, "arange.start_step", "arange", "arange_", of_arange_start_step, 6, "T", "out", "(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "arccos", "arccos", "arccos_", of_arccos, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "arccosh", "arccosh", "arccosh_", of_arccosh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "archive_load", "archive_load", "archive_load_", of_archive_load, 2, "KA", "names\0records", "(str path, *, bool mmap=False)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "archive_load_bytes", "archive_load_bytes", "archive_load_bytes_", of_archive_load_bytes, 1, "KA", "names\0records", "(Tensor data)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "archive_save", "archive_save", "archive_save_", of_archive_save, 3, "", "", "(str path, sequence of str names, sequence of Tensor records)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "archive_save_bytes", "archive_save_bytes", "archive_save_bytes_", of_archive_save_bytes, 2, "T", "out", "(sequence of str names, sequence of Tensor records)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "arcsin", "arcsin", "arcsin_", of_arcsin, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "arcsinh", "arcsinh", "arcsinh_", of_arcsinh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "arctan", "arctan", "arctan_", of_arctan, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -8221,6 +8251,7 @@ lt_operator lt_operators[] = {
     {lt_run, "pdist", "pdist", "pdist_", of_pdist, 2, "T", "out", "(Tensor input, float p=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "permute", "permute", "permute_", of_permute, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "permute_copy", "permute_copy", "permute_copy_", of_permute_copy, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "pickle_rename", "pickle_rename", "pickle_rename_", of_pickle_rename, 3, "T", "out", "(Tensor data, str old, str new)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pin_memory", "pin_memory", "pin_memory_", of_pin_memory, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "pinverse", "pinverse", "pinverse_", of_pinverse, 2, "T", "out", "(Tensor input, float rcond=1e-15)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pivots_permutation", "pivots_permutation", "pivots_permutation_", of_pivots_permutation, 2, "T", "out", "(Tensor pivots, int n)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

@@ -5583,10 +5583,10 @@ TENSOR_API tensor_status tensor_fail_allocation(int64_t countdown);
 // Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
 // place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
 // "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
-// {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
+// {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"counter": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
 // {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}, {"text": "base64"} for text
 // with halves of surrogate pairs; {"def": n, "value": v} is a value that occurs again as {"ref": n}. A tensor's first node may also
-// have its attributes, as "state": {"dict": ...}. Tensors that share a storage share it after loading. A storage is saved whole, or
+// have its attributes, as "state": {"dict": ...}, and "parameter": true for a parameter that requires grad. Tensors that share a storage share it after loading. A storage is saved whole, or
 // with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
 TENSOR_API tensor_status tensor_save(const char *path, const char *structure, const tensor_t *const *tensors, int64_t tensors_len, bool compact);
 
@@ -5601,6 +5601,8 @@ TENSOR_API tensor_status tensor_save_dict(const char *path, const char *const *n
 // `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
 // ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
 // compared, and writes stay in this process; the file must not shrink meanwhile.
+// Files that PyTorch wrote before version 1.6 are read too, without `mmap`. Of a TorchScript archive, the result is an ordered dict of the
+// module's tensors by name, with those of its constants as "constants.0" and so on.
 // Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
 // Absent: map_location NULL.
 TENSOR_API tensor_status tensor_load(const char *path, const char *map_location, bool mmap, char **structure, tensor_t ***tensors, int64_t *tensors_len);
@@ -5612,6 +5614,25 @@ TENSOR_API tensor_status tensor_load_bytes(const tensor_t *data, const char *map
 // Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
 // Absent: map_location NULL.
 TENSOR_API tensor_status tensor_load_dict(const char *path, const char *map_location, bool mmap, char ***names, int64_t *names_len, tensor_t ***tensors, int64_t *tensors_len);
+
+// Writes a zip archive of named records, the container of PyTorch's files, at once in the place of an older file. Each record is a
+// contiguous uint8 tensor of one dimension and starts at a multiple of 64 bytes; names differ. Nothing is compressed, and the archive
+// depends on names and records alone.
+TENSOR_API tensor_status tensor_archive_save(const char *path, const char *const *names, int64_t names_len, const tensor_t *const *records, int64_t records_len);
+
+// Returns the bytes of the archive that archive_save writes, as a uint8 tensor of one dimension.
+TENSOR_API tensor_status tensor_archive_save_bytes(const char *const *names, int64_t names_len, const tensor_t *const *records, int64_t records_len, tensor_t **out);
+
+// Reads all records of a zip archive as uint8 tensors, compressed or not. Checksums are compared. With `mmap` the file is mapped: records that
+// are not compressed are read when they are used, without a comparison, and writes stay in this process; the file must not shrink meanwhile.
+TENSOR_API tensor_status tensor_archive_load(const char *path, bool mmap, char ***names, int64_t *names_len, tensor_t ***records, int64_t *records_len);
+
+// Reads the records of an archive in a contiguous uint8 tensor, as archive_load does.
+TENSOR_API tensor_status tensor_archive_load_bytes(const tensor_t *data, char ***names, int64_t *names_len, tensor_t ***records, int64_t *records_len);
+
+// Returns the bytes of a pickle, a contiguous uint8 tensor, in which the names that it imports from the module `old`, and from modules in it,
+// are those of the module `new`. Strings stay as they are. Nothing is imported or executed.
+TENSOR_API tensor_status tensor_pickle_rename(const tensor_t *data, const char *old, const char *new_, tensor_t **out);
 
 // Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
 // Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.

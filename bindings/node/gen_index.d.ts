@@ -4956,6 +4956,46 @@ export function istftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, 
 export function istftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function istftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Writes a zip archive of named records, the container of PyTorch's files, at once in the place of an older file. Each record is a
+ * contiguous uint8 tensor of one dimension and starts at a multiple of 64 bytes; names differ. Nothing is compressed, and the archive
+ * depends on names and records alone.
+ */
+export function archiveSave(path: Path, options: { names: List<string>; records: List<TensorLike> }): void;
+export function archiveSave(path: Path, names: List<string>, records: List<TensorLike>): void;
+/** archiveSave, off the event loop. */
+export function archiveSaveAsync(path: Path, options: { names: List<string>; records: List<TensorLike>; signal?: Signal | null }): Promise<void>;
+export function archiveSaveAsync(path: Path, names: List<string>, records: List<TensorLike>, options?: { signal?: Signal | null }): Promise<void>;
+/**
+ * Returns the bytes of the archive that archive_save writes, as a uint8 tensor of one dimension.
+ */
+export function archiveSaveBytes(names: List<string>, options: { records: List<TensorLike> }): Tensor;
+export function archiveSaveBytes(names: List<string>, records: List<TensorLike>): Tensor;
+/** archiveSaveBytes, off the event loop. */
+export function archiveSaveBytesAsync(names: List<string>, options: { records: List<TensorLike>; signal?: Signal | null }): Promise<Tensor>;
+export function archiveSaveBytesAsync(names: List<string>, records: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Reads all records of a zip archive as uint8 tensors, compressed or not. Checksums are compared. With `mmap` the file is mapped: records that
+ * are not compressed are read when they are used, without a comparison, and writes stay in this process; the file must not shrink meanwhile.
+ */
+export function archiveLoad(path: Path, options?: { mmap?: boolean }): { names: string[]; records: Tensor[] };
+/** archiveLoad, off the event loop. */
+export function archiveLoadAsync(path: Path, options?: { mmap?: boolean; signal?: Signal | null }): Promise<{ names: string[]; records: Tensor[] }>;
+/**
+ * Reads the records of an archive in a contiguous uint8 tensor, as archive_load does.
+ */
+export function archiveLoadBytes(data: TensorLike): { names: string[]; records: Tensor[] };
+/** archiveLoadBytes, off the event loop. */
+export function archiveLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; records: Tensor[] }>;
+/**
+ * Returns the bytes of a pickle, a contiguous uint8 tensor, in which the names that it imports from the module `old`, and from modules in it,
+ * are those of the module `new`. Strings stay as they are. Nothing is imported or executed.
+ */
+export function pickleRename(data: TensorLike, options: { old: string; new: string }): Tensor;
+export function pickleRename(data: TensorLike, old: string, new_: string): Tensor;
+/** pickleRename, off the event loop. */
+export function pickleRenameAsync(data: TensorLike, options: { old: string; new: string; signal?: Signal | null }): Promise<Tensor>;
+export function pickleRenameAsync(data: TensorLike, old: string, new_: string, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
  * libtensor does not have.
  */

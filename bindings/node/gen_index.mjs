@@ -59,6 +59,14 @@ const lt_arccos = lt.arccos;
 const lt_arccosAsync = lt.arccosAsync;
 const lt_arccosh = lt.arccosh;
 const lt_arccoshAsync = lt.arccoshAsync;
+const lt_archiveLoad = lt.archiveLoad;
+const lt_archiveLoadAsync = lt.archiveLoadAsync;
+const lt_archiveLoadBytes = lt.archiveLoadBytes;
+const lt_archiveLoadBytesAsync = lt.archiveLoadBytesAsync;
+const lt_archiveSave = lt.archiveSave;
+const lt_archiveSaveAsync = lt.archiveSaveAsync;
+const lt_archiveSaveBytes = lt.archiveSaveBytes;
+const lt_archiveSaveBytesAsync = lt.archiveSaveBytesAsync;
 const lt_arcsin = lt.arcsin;
 const lt_arcsinAsync = lt.arcsinAsync;
 const lt_arcsinh = lt.arcsinh;
@@ -953,6 +961,8 @@ const lt_permuteAsync = lt.permuteAsync;
 const lt_permuteCopy = lt.permuteCopy;
 const lt_permuteCopyAsync = lt.permuteCopyAsync;
 const lt_pi = lt.pi;
+const lt_pickleRename = lt.pickleRename;
+const lt_pickleRenameAsync = lt.pickleRenameAsync;
 const lt_pinverse = lt.pinverse;
 const lt_pinverseAsync = lt.pinverseAsync;
 const lt_pivotsPermutation = lt.pivotsPermutation;
@@ -1413,6 +1423,14 @@ export {
   lt_arccosAsync as arccosAsync,
   lt_arccosh as arccosh,
   lt_arccoshAsync as arccoshAsync,
+  lt_archiveLoad as archiveLoad,
+  lt_archiveLoadAsync as archiveLoadAsync,
+  lt_archiveLoadBytes as archiveLoadBytes,
+  lt_archiveLoadBytesAsync as archiveLoadBytesAsync,
+  lt_archiveSave as archiveSave,
+  lt_archiveSaveAsync as archiveSaveAsync,
+  lt_archiveSaveBytes as archiveSaveBytes,
+  lt_archiveSaveBytesAsync as archiveSaveBytesAsync,
   lt_arcsin as arcsin,
   lt_arcsinAsync as arcsinAsync,
   lt_arcsinh as arcsinh,
@@ -2307,6 +2325,8 @@ export {
   lt_permuteCopy as permuteCopy,
   lt_permuteCopyAsync as permuteCopyAsync,
   lt_pi as pi,
+  lt_pickleRename as pickleRename,
+  lt_pickleRenameAsync as pickleRenameAsync,
   lt_pinverse as pinverse,
   lt_pinverseAsync as pinverseAsync,
   lt_pivotsPermutation as pivotsPermutation,

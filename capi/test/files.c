@@ -136,11 +136,76 @@ static void refused_by_the_system(void) {
   OK(tensor_free(a));
 }
 
+// A file before PyTorch 1.6: the magic number, the version, a dict of facts, {"a": a tensor of two
+// elements}, the storages' keys, and a storage.
+static const char older[] =
+    "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.\x80\x02}."
+    "\x80\x02}X\x01\0\0\0"
+    "actorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\0"
+    "0X\x03\0\0\0cpuK\x02NtQK\0K\x02\x85K\x01\x85\x89}tRs.\x80\x02]X\x01\0\0\0"
+    "0a.\x02\0\0\0\0\0\0\0\0\0\x80\x3f\0\0\0\x40";
+
+static void write_file(const char *bytes, size_t n) {
+  FILE *f = fopen(path, "wb");
+  CHECK(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+}
+
+static void older_files(void) {
+  char **names = NULL, *structure = NULL;
+  tensor_t **tensors = NULL;
+  int64_t count = 0, n = 0;
+  write_file(older, sizeof older - 1);
+  OK(tensor_load_dict(path, NULL, false, &names, &count, &tensors, &n));
+  CHECK(n == 1 && strcmp(names[0], "a") == 0 && tensor_numel(tensors[0]) == 2);
+  float *values = NULL;
+  OK(tensor_data_ptr(tensors[0], (void **)&values));
+  CHECK(values[0] == 1 && values[1] == 2);
+  tensor_string_list_free(names, count);
+  OK(tensor_list_free(tensors, n));
+  write_file(older, sizeof older - 2);
+  FAILS(tensor_load(path, NULL, false, &structure, &tensors, &n), TENSOR_ERROR_RUNTIME,
+        "7 bytes are left");
+  write_file("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.cos\nsystem\n.", 27);
+  FAILS(tensor_load(path, NULL, false, &structure, &tensors, &n), TENSOR_ERROR_RUNTIME,
+        "os.system, which is refused");
+}
+
+static void archives(void) {
+  tensor_t *data = NULL, *file = NULL, *renamed = NULL, **records = NULL;
+  char **names = NULL;
+  int64_t count = 0, n = 0;
+  OK(tensor_from_data("clibtensor.nn\nLinear\n.", (int64_t[]){22}, 1, TENSOR_UINT8, &data));
+  const char *given[] = {"a/data.pkl", "a/version"};
+  OK(tensor_archive_save_bytes(given, 2, (const tensor_t *[]){data, data}, 2, &file));
+  OK(tensor_archive_load_bytes(file, &names, &count, &records, &n));
+  CHECK(n == 2 && strcmp(names[1], "a/version") == 0 && same(records[0], data));
+  tensor_string_list_free(names, count);
+  OK(tensor_list_free(records, n));
+  OK(tensor_archive_save(path, given, 2, (const tensor_t *[]){data, data}, 2));
+  OK(tensor_archive_load(path, true, &names, &count, &records, &n));
+  CHECK(n == 2 && same(records[1], data));
+  tensor_string_list_free(names, count);
+  OK(tensor_list_free(records, n));
+  OK(tensor_pickle_rename(data, "libtensor", "torch", &renamed));
+  void *bytes = NULL;
+  OK(tensor_data_ptr(renamed, &bytes));
+  CHECK(tensor_numel(renamed) == 18 && memcmp(bytes, "ctorch.nn\nLinear\n.", 18) == 0);
+  FAILS(tensor_archive_save(path, given, 1, (const tensor_t *[]){data, data}, 2),
+        TENSOR_ERROR_VALUE, "1 names were given for 2 records");
+  tensor_t *floats = counted(2);
+  FAILS(tensor_archive_save(path, given, 1, (const tensor_t *[]){floats}, 1), TENSOR_ERROR_VALUE,
+        "uint8 tensor");
+  OK(tensor_free(floats));
+  OK(tensor_free(renamed));
+  OK(tensor_free(file));
+  OK(tensor_free(data));
+}
+
 int main(void) {
   CHECK(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/a", folder);
   int64_t handles = tensor_live_handles();
-  dicts(), structures(), others(), refused_by_the_system();
+  dicts(), structures(), others(), refused_by_the_system(), older_files(), archives();
   CHECK(tensor_live_handles() == handles);
   unlink(path);
   CHECK(rmdir(folder) == 0);

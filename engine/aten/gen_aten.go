@@ -2714,6 +2714,59 @@ func (c Ctx) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.
 	return ops.LoadDict(path, mapLocation, mmap)
 }
 
+// ArchiveSave is the operator archive_save.
+func (c Ctx) ArchiveSave(path string, names []string, records []*tensor.Tensor) (err error) {
+	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).ArchiveSave; does != nil {
+			return does(c, path, names, records)
+		}
+		err = Refused("archive_save", key)
+		return
+	}
+	return ops.ArchiveSave(path, names, records)
+}
+
+// ArchiveSaveBytes is the operator archive_save_bytes.
+func (c Ctx) ArchiveSaveBytes(names []string, records []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead((keysOf(records)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).ArchiveSaveBytes; does != nil {
+			return does(c, names, records)
+		}
+		err = Refused("archive_save_bytes", key)
+		return
+	}
+	return ops.ArchiveSaveBytes(names, records)
+}
+
+// ArchiveLoad is the operator archive_load.
+func (c Ctx) ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, error) {
+	return ops.ArchiveLoad(path, mmap)
+}
+
+// ArchiveLoadBytes is the operator archive_load_bytes.
+func (c Ctx) ArchiveLoadBytes(data *tensor.Tensor) (r0 []string, r1 []*tensor.Tensor, err error) {
+	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).ArchiveLoadBytes; does != nil {
+			return does(c, data)
+		}
+		err = Refused("archive_load_bytes", key)
+		return
+	}
+	return ops.ArchiveLoadBytes(data)
+}
+
+// PickleRename is the operator pickle_rename.
+func (c Ctx) PickleRename(data *tensor.Tensor, from, to string) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead((keys(data)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).PickleRename; does != nil {
+			return does(c, data, from, to)
+		}
+		err = Refused("pickle_rename", key)
+		return
+	}
+	return ops.PickleRename(data, from, to)
+}
+
 // SafetensorsSaveFile is the operator safetensors_save_file.
 func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {

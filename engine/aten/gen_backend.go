@@ -202,6 +202,10 @@ type Backend struct {
 	SaveBytes                                func(c Ctx, structure string, tensors []*tensor.Tensor, compact bool) (*tensor.Tensor, error)
 	SaveDict                                 func(c Ctx, path string, names []string, tensors []*tensor.Tensor, compact bool) error
 	LoadBytes                                func(c Ctx, data *tensor.Tensor, mapLocation string) (string, []*tensor.Tensor, error)
+	ArchiveSave                              func(c Ctx, path string, names []string, records []*tensor.Tensor) error
+	ArchiveSaveBytes                         func(c Ctx, names []string, records []*tensor.Tensor) (*tensor.Tensor, error)
+	ArchiveLoadBytes                         func(c Ctx, data *tensor.Tensor) ([]string, []*tensor.Tensor, error)
+	PickleRename                             func(c Ctx, data *tensor.Tensor, from, to string) (*tensor.Tensor, error)
 	SafetensorsSaveFile                      func(c Ctx, path string, names []string, tensors []*tensor.Tensor, metadata string) error
 	SafetensorsSave                          func(c Ctx, names []string, tensors []*tensor.Tensor, metadata string) (*tensor.Tensor, error)
 	SafetensorsLoad                          func(c Ctx, data *tensor.Tensor) ([]string, []*tensor.Tensor, string, error)

@@ -6,8 +6,10 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/serial"
+	"github.com/libtensor/libtensor/engine/serial/archive"
 	"github.com/libtensor/libtensor/engine/serial/file"
 	"github.com/libtensor/libtensor/engine/serial/npy"
+	"github.com/libtensor/libtensor/engine/serial/pickle"
 	"github.com/libtensor/libtensor/engine/serial/safetensors"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -87,6 +89,80 @@ func LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.Tensor, 
 	}
 	defer source.Close()
 	return serial.LoadDict("load_dict", source, mapLocation, mmap)
+}
+
+// archivePlan lays out an archive of the records that tensors hold.
+func archivePlan(op string, names []string, records []*tensor.Tensor) (*archive.Plan, error) {
+	if len(names) != len(records) {
+		return nil, status.Valuef("%s: %d names were given for %d records", op, len(names), len(records))
+	}
+	all := make([]archive.Record, len(names))
+	for i, t := range records {
+		data, err := serial.RecordOf(op, t)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = archive.Record{Name: names[i], Data: data}
+	}
+	return archive.New(op, all)
+}
+
+// ArchiveSave writes an archive of records.
+func ArchiveSave(path string, names []string, records []*tensor.Tensor) error {
+	plan, err := archivePlan("archive_save", names, records)
+	if err != nil {
+		return err
+	}
+	return file.Create("archive_save", path, plan.Size, true, plan.Write)
+}
+
+// ArchiveSaveBytes is ArchiveSave to memory.
+func ArchiveSaveBytes(names []string, records []*tensor.Tensor) (*tensor.Tensor, error) {
+	plan, err := archivePlan("archive_save_bytes", names, records)
+	if err != nil {
+		return nil, err
+	}
+	return fileBytes("archive_save_bytes", plan.Size, plan.Write)
+}
+
+// ArchiveLoad reads the records of an archive.
+func ArchiveLoad(path string, mmap bool) ([]string, []*tensor.Tensor, error) {
+	source, err := file.Open("archive_load", path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer source.Close()
+	return serial.LoadRecords("archive_load", source, mmap)
+}
+
+// ArchiveLoadBytes is ArchiveLoad from memory.
+func ArchiveLoadBytes(data *tensor.Tensor) ([]string, []*tensor.Tensor, error) {
+	source, err := fileSource("archive_load_bytes", data)
+	if err != nil {
+		return nil, nil, err
+	}
+	return serial.LoadRecords("archive_load_bytes", source, false)
+}
+
+// PickleRename writes a pickle with other names of modules.
+func PickleRename(data *tensor.Tensor, from, to string) (*tensor.Tensor, error) {
+	const op = "pickle_rename"
+	source, err := fileSource(op, data)
+	if err != nil {
+		return nil, err
+	}
+	pickled, err := source.Bytes(op, 0, source.Size)
+	if err != nil {
+		return nil, err
+	}
+	renamed, err := pickle.Rename(op, pickled, from, to)
+	if err != nil {
+		return nil, err
+	}
+	return fileBytes(op, int64(len(renamed)), func(w io.WriterAt) error {
+		_, err := w.WriteAt(renamed, 0)
+		return err
+	})
 }
 
 // SafetensorsSaveFile writes named tensors as a safetensors file.

@@ -4,6 +4,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -19,6 +20,17 @@ func recordOf(op string, s *storage.Storage, from, to int64) ([]byte, error) {
 	}
 	defer t.Release()
 	return launch.On(t).Read(op, t)
+}
+
+// RecordOf returns the bytes of a contiguous uint8 tensor of one dimension: its own, or a copy of those of a device.
+func RecordOf(op string, t *tensor.Tensor) ([]byte, error) {
+	if t.DType() != dtype.Uint8 || t.Dim() != 1 || !t.IsContiguous() || t.IsMeta() {
+		return nil, status.Valuef("%s: a record must be a contiguous uint8 tensor of one dimension, not %v of shape %v on %v", op, t.DType(), t.Sizes(), t.Device())
+	}
+	if t.Numel() == 0 { // which may have any offset
+		return nil, nil
+	}
+	return recordOf(op, t.Storage(), t.Offset(), t.Offset()+t.Numel())
 }
 
 func asBytes(op string, s *storage.Storage, from, to int64) (*tensor.Tensor, error) {

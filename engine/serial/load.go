@@ -1,7 +1,6 @@
 package serial
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,8 +19,7 @@ import (
 type loader struct {
 	op         string
 	budget     *file.Budget
-	archive    *archive.Archive
-	prefix     string
+	records    records
 	places     *places
 	mapping    *storage.Storage // nil when bytes are read
 	storages   map[string]*loading
@@ -31,6 +29,24 @@ type loader struct {
 	sparse     []*tensor.Tensor // whose parts are to be checked
 	quantizing []quantizing
 }
+
+// records are the storages' bytes in a file.
+type records interface {
+	// find returns where those of a key are, nil for keys that the file does not have.
+	find(key string) *archive.Entry
+	// fill reads them.
+	fill(targets []archive.Target) error
+}
+
+// folder is the records of a zip archive, below the folder that all of its names begin with.
+type folder struct {
+	*archive.Archive
+	prefix string
+}
+
+func (f folder) find(key string) *archive.Entry { return f.Find(f.prefix + key) }
+
+func (f folder) fill(targets []archive.Target) error { return f.ReadInto(targets) }
 
 // loading is a storage of the file.
 type loading struct {
@@ -98,14 +114,40 @@ func entriesOf(value any) ([]pickle.Entry, bool) {
 	case *pickle.Dict:
 		return v.Entries, true
 	case *pickle.Call:
-		if v.Func == orderedDict && len(v.Args.Items) == 0 {
-			return v.Entries, true
+		if v.Func == orderedDict {
+			return orderedEntries(v)
 		}
 		if v.Func == counter && len(v.Args.Items) == 1 {
 			return entriesOf(v.Args.Items[0])
 		}
 	}
 	return nil, false
+}
+
+// orderedEntries are the entries of an OrderedDict: those put into it, after the pairs that Python 2 passes in a list.
+func orderedEntries(c *pickle.Call) ([]pickle.Entry, bool) {
+	if len(c.Args.Items) == 0 {
+		return c.Entries, true
+	}
+	list, ok := only(c.Args.Items).(*pickle.List)
+	if !ok {
+		return nil, false
+	}
+	entries := make([]pickle.Entry, 0, len(list.Items)+len(c.Entries))
+	for _, item := range list.Items {
+		var pair []any
+		switch p := item.(type) {
+		case *pickle.List:
+			pair = p.Items
+		case *pickle.Tuple:
+			pair = p.Items
+		}
+		if len(pair) != 2 {
+			return nil, false
+		}
+		entries = append(entries, pickle.Entry{Key: pair[0], Value: pair[1]})
+	}
+	return append(entries, c.Entries...), true
 }
 
 // load opens a file, lets build make what it wants of the pickle's value, and reads the bytes of the storages that were
@@ -117,7 +159,7 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 	}
 	l := &loader{op: op, budget: source.Budget(op), places: places, storages: map[string]*loading{}, numbers: map[any]int{}}
 	defer l.budget.Close()
-	root, err := l.open(source)
+	root, err := l.open(source, mmap)
 	if err != nil {
 		return err
 	}
@@ -152,51 +194,65 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 	return err
 }
 
-// legacyNumber follows the protocol, and maybe the length of a frame, where PyTorch's files begin that are no zip archives.
-const legacyNumber = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"
-
-// check tells what a file is that does not begin as an archive does.
-func (l *loader) check(source *file.Source) error {
+// open reads the file's directory and its pickle.
+func (l *loader) open(source *file.Source, mmap bool) (any, error) {
 	head, err := source.Bytes(l.op, 0, min(source.Size, 512))
 	switch {
-	case err != nil || archive.IsArchive(head):
-		return err
+	case err != nil:
+		return nil, err
+	case archive.IsArchive(head):
+		return l.openArchive(source)
 	case len(head) == 0:
-		return status.Runtimef("%s: the file is empty: there is nothing to load", l.op)
-	case head[0] == 0x80 && bytes.Contains(head[:min(len(head), 32)], []byte(legacyNumber)), len(head) > 262 && string(head[257:262]) == "ustar":
-		return status.NotImplementedf("%s: the file is in a format that PyTorch wrote before version 1.6; save it again with torch.save to load it here", l.op)
+		return nil, status.Runtimef("%s: the file is empty: there is nothing to load", l.op)
+	case isLegacy(head), isTar(head):
+		if mmap {
+			return nil, status.Runtimef("%s: mmap can only be used with zip files, which PyTorch writes since version 1.6; this file is older: load it without mmap, or save it again", l.op)
+		}
+		if isTar(head) {
+			return l.openTar(source)
+		}
+		return l.openLegacy(source)
 	case head[0] == 0x80:
-		return status.Runtimef("%s: the file is a plain pickle, which could run code; files of torch.save, which are zip archives, are loaded", l.op)
+		return nil, status.Runtimef("%s: the file is a plain pickle, which could run code; files of torch.save are loaded", l.op)
 	}
-	return status.Runtimef("%s: the file is no zip archive, as the files of torch.save are: it begins with %q", l.op, head[:min(len(head), 8)])
+	return nil, status.Runtimef("%s: the file is no zip archive, as the files of torch.save are: it begins with %q", l.op, head[:min(len(head), 8)])
 }
 
-// open reads the directory and the pickle.
-func (l *loader) open(source *file.Source) (any, error) {
-	err := l.check(source)
+// decode reads the pickle of the file's value.
+func (l *loader) decode(pickled []byte, rules pickle.Rules) (any, error) {
+	if rules.Name == nil {
+		rules.Name = func(g pickle.Global) error { return checkName(l.op, g) }
+	}
+	if rules.Fills == nil {
+		rules.Fills = func(g pickle.Global) bool { return g == orderedDict }
+	}
+	rules.Spend = l.budget.Spend
+	root, shared, err := pickle.Decode(l.op, pickled, rules)
+	l.text = text{shared: shared, numbers: map[any]int{}, open: map[any]bool{}}
+	return root, err
+}
+
+// openArchive reads a zip archive's directory and its pickle.
+func (l *loader) openArchive(source *file.Source) (any, error) {
+	a, err := archive.Open(l.op, source, l.budget)
 	if err != nil {
 		return nil, err
 	}
-	if l.archive, err = archive.Open(l.op, source, l.budget); err != nil {
-		return nil, err
-	}
 	var data *archive.Entry
-	for _, e := range l.archive.Entries {
+	prefix := ""
+	for _, e := range a.Entries {
 		if folder, found := strings.CutSuffix(e.Name, "/data.pkl"); found && !strings.Contains(folder, "/") {
 			if data != nil {
 				return nil, status.Runtimef("%s: the file has two pickles, %.100q and %.100q", l.op, data.Name, e.Name)
 			}
-			data, l.prefix = e, folder+"/"
+			data, prefix = e, folder+"/"
 		}
 	}
 	if data == nil {
 		return nil, status.Runtimef("%s: the zip archive has no data.pkl: PyTorch did not write it, nor libtensor", l.op)
 	}
-	if l.archive.Find(l.prefix+"constants.pkl") != nil {
-		return nil, status.NotImplementedf("%s: the file holds a TorchScript program, which cannot be loaded; save the tensors (a state_dict) instead", l.op)
-	}
-	if e := l.archive.Find(l.prefix + "byteorder"); e != nil {
-		order, err := l.archive.Read(e)
+	if e := a.Find(prefix + "byteorder"); e != nil {
+		order, err := a.Read(e)
 		if err != nil {
 			return nil, err
 		}
@@ -204,17 +260,15 @@ func (l *loader) open(source *file.Source) (any, error) {
 			return nil, status.NotImplementedf("%s: the file has byte order %.20q; only little-endian files can be loaded", l.op, order)
 		}
 	}
-	pickled, err := l.archive.Read(data)
+	if constants := a.Find(prefix + "constants.pkl"); constants != nil {
+		return l.openScript(folder{a, prefix}, data, constants)
+	}
+	l.records = folder{a, prefix + "data/"}
+	pickled, err := a.Read(data)
 	if err != nil {
 		return nil, err
 	}
-	root, shared, err := pickle.Decode(l.op, pickled, pickle.Rules{
-		Name:  func(g pickle.Global) error { return checkName(l.op, g) },
-		Fills: func(g pickle.Global) bool { return g == orderedDict },
-		Spend: l.budget.Spend,
-	})
-	l.text = text{shared: shared, numbers: map[any]int{}, open: map[any]bool{}}
-	return root, err
+	return l.decode(pickled, pickle.Rules{})
 }
 
 // read fills the storages that are not mapped.
@@ -236,7 +290,7 @@ func (l *loader) read() error {
 		}
 		targets = append(targets, archive.Target{Entry: s.entry, Parts: [][]byte{to.Bytes()}})
 	}
-	if err := l.archive.ReadInto(targets); err != nil {
+	if err := l.records.fill(targets); err != nil {
 		return err
 	}
 	for s, from := range read {
@@ -257,31 +311,58 @@ func (l *loader) storage(value any) (*loading, dtype.DType, error) {
 	if !ok {
 		return nil, dtype.None, l.bad("a tensor", value)
 	}
-	id, ok := p.ID.(*pickle.Tuple)
-	if !ok || len(id.Items) != 5 {
+	n, ok := nameOf(p.ID)
+	if !ok {
 		return nil, dtype.None, l.bad("the name of a storage", p.ID)
 	}
-	kind, ok1 := id.Items[0].(string)
-	class, ok2 := id.Items[1].(pickle.Global)
-	key, ok3 := id.Items[2].(string)
-	location, ok4 := id.Items[3].(string)
-	count, ok5 := id.Items[4].(int64)
-	d, known := classDTypes[class]
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || kind != "storage" || !known {
-		return nil, dtype.None, l.bad("the name of a storage", p.ID)
-	}
-	size := int64(1)
-	if d != dtype.None {
-		size = d.Size()
-	}
-	s, err := l.find(key, location)
+	s, err := l.find(n.key, n.location)
 	if err != nil {
 		return nil, dtype.None, err
 	}
-	if have := s.storage.Nbytes(); count != have/size {
-		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, which are not %d elements of %d", l.op, key, have, count, size)
+	if have := s.storage.Nbytes(); n.count != have/n.size() {
+		return nil, dtype.None, status.Runtimef("%s: the file is damaged: storage %.100q has %d bytes, which are not %d elements of %d", l.op, n.key, have, n.count, n.size())
 	}
-	return s, d, nil
+	if n.view != nil {
+		s, err = l.part(s, n)
+	}
+	return s, n.dtype, err
+}
+
+// name is what a persistent ID tells of a storage.
+type name struct {
+	dtype         dtype.DType // None for an untyped one
+	key, location string
+	count         int64         // elements
+	view          *pickle.Tuple // in older files: (key, offset, count) of a part of it
+}
+
+func (n name) size() int64 {
+	if n.dtype == dtype.None {
+		return 1
+	}
+	return n.dtype.Size()
+}
+
+// nameOf reads a persistent ID: ("storage", class, key, location, count), in older files with a view or None behind.
+func nameOf(value any) (n name, ok bool) {
+	id, _ := value.(*pickle.Tuple)
+	if id == nil || len(id.Items) != 5 && len(id.Items) != 6 {
+		return n, false
+	}
+	kind, ok1 := id.Items[0].(string)
+	class, ok2 := id.Items[1].(pickle.Global)
+	var ok3, ok4, ok5, known bool
+	n.key, ok3 = id.Items[2].(string)
+	n.location, ok4 = id.Items[3].(string)
+	n.count, ok5 = id.Items[4].(int64)
+	n.dtype, known = classDTypes[class]
+	ok = ok1 && ok2 && ok3 && ok4 && ok5 && kind == "storage" && known
+	if len(id.Items) == 6 && id.Items[5] != nil {
+		var isView bool
+		n.view, isView = id.Items[5].(*pickle.Tuple)
+		ok = ok && isView
+	}
+	return n, ok
 }
 
 // find gives the storage of a key.
@@ -289,7 +370,7 @@ func (l *loader) find(key, location string) (*loading, error) {
 	if s := l.storages[key]; s != nil {
 		return s, nil
 	}
-	e := l.archive.Find(l.prefix + "data/" + key)
+	e := l.records.find(key)
 	if e == nil {
 		return nil, status.Runtimef("%s: the file is damaged: there is no record of storage %.100q", l.op, key)
 	}

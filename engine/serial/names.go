@@ -13,8 +13,9 @@
 //	[...]                              a list
 //	{"tuple": [...]}, {"set": [...]}
 //	{"size": [2, 3]}
-//	{"dict": [[key, value], ...]}      also ordered_dict, then maybe with "state"
-//	{"tensor": i}                      tensor i; loaded ones have a "location" when it was not the CPU; maybe with "state", a dict of attributes
+//	{"dict": [[key, value], ...]}      also counter, and ordered_dict, then maybe with "state"
+//	{"tensor": i}                      tensor i; loaded ones have a "location" when it was not the CPU; maybe with "parameter", whether that
+//	                                   requires grad, and "state", a dict of attributes
 //	{"storage": i}                     the storage of tensor i, which views it as bytes
 //	{"typed_storage": i}               the storage of tensor i, with that tensor's dtype
 //	{"dtype": "float32"}, {"device": "cpu"}, {"layout": "strided"}
@@ -48,7 +49,7 @@ var (
 	tensorClass      = pickle.Global{Module: "torch", Name: "Tensor"}
 	untypedStorage   = pickle.Global{Module: "torch.storage", Name: "UntypedStorage"}
 	orderedDict      = pickle.Global{Module: "collections", Name: "OrderedDict"}
-	counter          = pickle.Global{Module: "collections", Name: "Counter"} // becomes a dict
+	counter          = pickle.Global{Module: "collections", Name: "Counter"}
 	torchSize        = pickle.Global{Module: "torch", Name: "Size"}
 	torchDevice      = pickle.Global{Module: "torch", Name: "device"}
 	getLayout        = pickle.Global{Module: "torch.serialization", Name: "_get_layout"}

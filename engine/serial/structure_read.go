@@ -106,7 +106,12 @@ func (s *saver) tagged(n map[string]any, depth int) (any, error) {
 			return nil, s.wrong(n)
 		}
 		if state, ok := n["state"]; ok {
-			return s.stateful(v.(*pickle.Call), content, state, depth)
+			if v, err = s.stateful(v.(*pickle.Call), content, state, depth); err != nil {
+				return nil, err
+			}
+		}
+		if wanted, ok := n["parameter"]; ok {
+			return s.parameter(v.(*pickle.Call), content, wanted)
 		}
 		return v, nil
 	}
@@ -140,8 +145,24 @@ func (s *saver) stateful(c *pickle.Call, content, state any, depth int) (any, er
 	return s.made[int(i)], nil
 }
 
+// parameter makes what a call makes a parameter.
+func (s *saver) parameter(c *pickle.Call, content, wanted any) (any, error) {
+	requires, ok := wanted.(bool)
+	if !ok || !slices.Contains(tensorMakers, c.Func) && c.Func != rebuildFromType {
+		return nil, status.Valuef("%s: the parameter of tensor %v must be true or false, once", s.op, content)
+	}
+	i, _ := integer(content)
+	if c.Func == rebuildFromType {
+		inner := call(c.Args.Items[0].(pickle.Global), c.Args.Items[2].(*pickle.Tuple).Items...)
+		s.made[int(i)] = call(rebuildStateful, inner, requires, call(orderedDict), c.Args.Items[3])
+	} else {
+		s.made[int(i)] = call(rebuildParameter, c, requires, call(orderedDict))
+	}
+	return s.made[int(i)], nil
+}
+
 // companions are the keys that may stand beside a tag.
-var companions = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location", "state"}, "storage": {"location"}, "typed_storage": {"location"}}
+var companions = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location", "state", "parameter"}, "storage": {"location"}, "typed_storage": {"location"}}
 
 // readers turn the content of tagged nodes into values, nil for content that does not fit.
 var readers map[string]func(s *saver, content any, depth int) (any, error)
@@ -171,6 +192,10 @@ func init() {
 		"dict": func(s *saver, content any, depth int) (any, error) {
 			entries, err := s.entries(content, depth)
 			return &pickle.Dict{Entries: entries}, err
+		},
+		"counter": func(s *saver, content any, depth int) (any, error) {
+			entries, err := s.entries(content, depth)
+			return call(counter, &pickle.Dict{Entries: entries}), err
 		},
 		"ordered_dict": func(s *saver, content any, depth int) (any, error) {
 			entries, err := s.entries(content, depth)

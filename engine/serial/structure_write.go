@@ -254,8 +254,8 @@ func (l *loader) end(state any, depth int) error {
 }
 
 // number writes a tensor or storage.
-func (l *loader) number(tag string, i int, location string, state any, depth int) error {
-	fmt.Fprintf(&l.text, `{"%s": %d`, tag, i)
+func (l *loader) number(tag string, i int, location, more string, state any, depth int) error {
+	fmt.Fprintf(&l.text, `{"%s": %d%s`, tag, i, more)
 	if location != "cpu" && location != "" {
 		l.text.WriteString(`, "location": `)
 		l.text.string(location)
@@ -276,7 +276,7 @@ func (l *loader) writeStorage(p *pickle.Persistent) error {
 	if err != nil {
 		return err
 	}
-	return l.number(tag, i, s.location, nil, 0)
+	return l.number(tag, i, s.location, "", nil, 0)
 }
 
 // made writes what a call stands for.
@@ -293,18 +293,18 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 		if inner == nil {
 			inner = c
 		}
-		return l.number("tensor", i, l.locationOf(inner), state, depth)
+		return l.number("tensor", i, l.locationOf(inner), parameterOf(c), state, depth)
 	}
 	args := c.Args.Items
 	c.Func = canonical(c.Func)
 	switch c.Func {
 	case orderedDict:
-		if len(args) == 0 && isState(c.State) {
-			return l.dict("ordered_dict", c.Entries, c.State, depth)
+		if entries, ok := orderedEntries(c); ok && isState(c.State) {
+			return l.dict("ordered_dict", entries, c.State, depth)
 		}
 	case counter:
 		if dict, ok := only(args).(*pickle.Dict); ok {
-			return l.dict("dict", dict.Entries, nil, depth)
+			return l.dict("counter", dict.Entries, nil, depth)
 		}
 	case torchSize:
 		if sizes, err := l.ints(c); err == nil && len(sizes) <= maxDepth {
@@ -337,6 +337,14 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 		return l.device(c)
 	}
 	return l.bad("a result of "+c.Func.String(), c.Args)
+}
+
+// parameterOf is what the text of a parameter has beside its number: whether it requires grad.
+func parameterOf(c *pickle.Call) string {
+	if c.Func != rebuildParameter && c.Func != rebuildStateful {
+		return ""
+	}
+	return fmt.Sprintf(`, "parameter": %v`, len(c.Args.Items) < 2 || c.Args.Items[1] == true)
 }
 
 // isReal tells whether a value is a part of a complex number.

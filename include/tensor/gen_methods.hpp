@@ -17,6 +17,8 @@ struct StreamPrioritiesResult;
 struct LoadResult;
 struct LoadBytesResult;
 struct LoadDictResult;
+struct ArchiveLoadResult;
+struct ArchiveLoadBytesResult;
 struct SafetensorsLoadFileResult;
 struct SafetensorsLoadResult;
 struct SafetensorsOpenResult;

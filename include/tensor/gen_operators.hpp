@@ -47,6 +47,14 @@ struct LoadDictResult {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
 };
+struct ArchiveLoadResult {
+  std::vector<std::string> names;
+  std::vector<Tensor> records;
+};
+struct ArchiveLoadBytesResult {
+  std::vector<std::string> names;
+  std::vector<Tensor> records;
+};
 struct SafetensorsLoadFileResult {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
@@ -2767,10 +2775,10 @@ inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop
 // Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
 // place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
 // "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
-// {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
+// {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"counter": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
 // {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}, {"text": "base64"} for text
 // with halves of surrogate pairs; {"def": n, "value": v} is a value that occurs again as {"ref": n}. A tensor's first node may also
-// have its attributes, as "state": {"dict": ...}. Tensors that share a storage share it after loading. A storage is saved whole, or
+// have its attributes, as "state": {"dict": ...}, and "parameter": true for a parameter that requires grad. Tensors that share a storage share it after loading. A storage is saved whole, or
 // with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
 inline void save(const Text &path, const Text &structure, const Tensors &tensors, Bool compact = false) {
   detail::check(::tensor_save(detail::text("save: path", path), detail::text("save: structure", structure), tensors.data(), tensors.size(), compact));
@@ -2793,6 +2801,8 @@ inline void save_dict(const Text &path, const Strings &names, const Tensors &ten
 // `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
 // ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
 // compared, and writes stay in this process; the file must not shrink meanwhile.
+// Files that PyTorch wrote before version 1.6 are read too, without `mmap`. Of a TorchScript archive, the result is an ordered dict of the
+// module's tensors by name, with those of its constants as "constants.0" and so on.
 // Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
 inline LoadResult load(const Text &path, const std::optional<Text> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::string> structure;
@@ -2815,6 +2825,45 @@ inline LoadDictResult load_dict(const Text &path, const std::optional<Text> &map
   detail::Result<std::vector<Tensor>> tensors;
   detail::check(::tensor_load_dict(detail::text("load_dict: path", path), detail::text("load_dict: map_location", map_location), mmap, names.put(), names.length(), tensors.put(), tensors.length()));
   return {names.take(), tensors.take()};
+}
+
+// Writes a zip archive of named records, the container of PyTorch's files, at once in the place of an older file. Each record is a
+// contiguous uint8 tensor of one dimension and starts at a multiple of 64 bytes; names differ. Nothing is compressed, and the archive
+// depends on names and records alone.
+inline void archive_save(const Text &path, const Strings &names, const Tensors &records) {
+  detail::check(::tensor_archive_save(detail::text("archive_save: path", path), names.data("archive_save: names"), names.size(), records.data(), records.size()));
+}
+
+// Returns the bytes of the archive that archive_save writes, as a uint8 tensor of one dimension.
+inline Tensor archive_save_bytes(const Strings &names, const Tensors &records) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_archive_save_bytes(names.data("archive_save_bytes: names"), names.size(), records.data(), records.size(), out.put()));
+  return out.take();
+}
+
+// Reads all records of a zip archive as uint8 tensors, compressed or not. Checksums are compared. With `mmap` the file is mapped: records that
+// are not compressed are read when they are used, without a comparison, and writes stay in this process; the file must not shrink meanwhile.
+inline ArchiveLoadResult archive_load(const Text &path, Bool mmap = false) {
+  detail::Result<std::vector<std::string>> names;
+  detail::Result<std::vector<Tensor>> records;
+  detail::check(::tensor_archive_load(detail::text("archive_load: path", path), mmap, names.put(), names.length(), records.put(), records.length()));
+  return {names.take(), records.take()};
+}
+
+// Reads the records of an archive in a contiguous uint8 tensor, as archive_load does.
+inline ArchiveLoadBytesResult archive_load_bytes(const Tensor &data) {
+  detail::Result<std::vector<std::string>> names;
+  detail::Result<std::vector<Tensor>> records;
+  detail::check(::tensor_archive_load_bytes(data.get(), names.put(), names.length(), records.put(), records.length()));
+  return {names.take(), records.take()};
+}
+
+// Returns the bytes of a pickle, a contiguous uint8 tensor, in which the names that it imports from the module `old`, and from modules in it,
+// are those of the module `new`. Strings stay as they are. Nothing is imported or executed.
+inline Tensor pickle_rename(const Tensor &data, const Text &old, const Text &new_) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_pickle_rename(data.get(), detail::text("pickle_rename: old", old), detail::text("pickle_rename: new", new_), out.put()));
+  return out.take();
 }
 
 // Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.

@@ -152,6 +152,7 @@ const readers = {
   set: (d, nodes) => new Set(list(d, nodes)),
   dict,
   ordered_dict: dict,
+  counter: dict,
   text: (d, text) => decodeText(Buffer.from(text, 'base64')),
   int: (d, text) => BigInt(text),
   float: (d, text) => Number(text.replace('inf', 'Infinity')),

@@ -145,3 +145,29 @@ test('what cannot be saved or loaded is told, and leaves the old file and no han
   assert.ok(lt.liveHandles() <= handles); // the collector may have come meanwhile
   assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('.')), []);
 });
+
+test('files before PyTorch 1.6, tar archives and TorchScript archives load', async () => {
+  for (const found of [lt.load(testdata('torch_legacy_dict.pt')), await lt.loadAsync(testdata('torch_legacy_dict.pt')), lt.loadDict(testdata('torch_legacy_dict.pt'))]) {
+    assert.deepEqual(found.a.toArray(), [[0, 1, 2], [3, 4, 5]]);
+    assert.deepEqual(found.t.strides, [1, 3]);
+    found.a.fill_(7);
+    assert.deepEqual(found.row.toArray(), [7, 7, 7]);
+  }
+  assert.deepEqual(lt.loadBytes(readFileSync(testdata('torch_tar.pt'))).row.toArray(), [3, 4, 5]);
+  const module = lt.loadDict(testdata('torch_script.pt'));
+  assert.deepEqual(Object.keys(module).sort(), ['c', 'd.k', 'l.bias', 'l.weight', 'tied']);
+  assert.deepEqual(module['l.weight'].toArray(), module.tied.toArray());
+  assert.throws(() => lt.load(testdata('torch_legacy_dict.pt'), { mmap: true }), /mmap can only be used/);
+  assert.throws(() => lt.load(testdata('torch_module.pt')), /torch\.nn\.modules\.container\.Sequential, which is refused/);
+  const data = readFileSync(testdata('torch_legacy_dict.pt'));
+  for (let n = 1; n < data.length; n += 41) assert.throws(() => lt.loadBytes(data.subarray(0, n)));
+});
+
+test('archives of records come back', () => {
+  const record = lt.tensor([1, 2, 3], { dtype: 'uint8' });
+  lt.archiveSave(at('records.zip'), ['a', 'b/c'], [record, record]);
+  for (const found of [lt.archiveLoad(at('records.zip')), lt.archiveLoad(at('records.zip'), { mmap: true })]) {
+    const [names, records] = Array.isArray(found) ? found : [found.names, found.records];
+    assert.deepEqual([names, records[1].toArray()], [['a', 'b/c'], [1, 2, 3]]);
+  }
+});

@@ -39,6 +39,7 @@ def saved():
     library = Library(PLAIN)
     savers = {
         "tensor_load_bytes": ("tensor_save_bytes", ["[0]", [floats(2, 3)], False]),
+        "tensor_archive_load_bytes": ("tensor_archive_save_bytes", [["a"], [of("uint8", (2,), 1, 2)]]),
         "tensor_safetensors_load": ("tensor_safetensors_save", [["a"], [floats(2, 3)], None]),
         "tensor_npy_load_bytes": ("tensor_npy_save_bytes", [floats(2, 3)]),
         "tensor_npz_load_bytes": ("tensor_npz_save_bytes", [["a"], [floats(2, 3)]]),
@@ -126,6 +127,9 @@ def calls():
     yield "tensor_safetensors_save_file", ["safetensors", ["a"], [square], None]
     yield "tensor_safetensors_load_file", ["safetensors", None, False]
     yield "tensor_safetensors_open", ["safetensors"]
+    yield "tensor_pickle_rename", [of("uint8", (12,), *b"clibtensor\nS"), "libtensor", "torch"]
+    yield "tensor_archive_save", ["zip", ["a"], [of("uint8", (2,), 1, 2)]]
+    yield "tensor_archive_load", ["zip", False]
     yield "tensor_npz_save", ["npz", ["a"], [square]]
     yield "tensor_npz_load", ["npz"]
     yield "tensor_npy_save", ["npy", square]

@@ -25,6 +25,8 @@ FILES = (
     "safetensors_save_file",
     "safetensors_load_file",
     "safetensors_open",
+    "archive_save",
+    "archive_load",
     "npy_save",
     "file_write",
     "npy_load",

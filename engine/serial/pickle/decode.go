@@ -28,6 +28,8 @@ type Rules struct {
 	Name  func(Global) error // refuses names that must not occur
 	Fills func(Global) bool  // whether what a name makes may be given items and state
 	Spend func(int64) error  // refuses to take more bytes of memory
+	// Persistent is what an object that is kept outside the pickle is; a Persistent when nil.
+	Persistent func(id any) (any, error)
 }
 
 // opcodeCost is about the most memory that an opcode takes, beside the text that stands after it: a place on the stack and in a
@@ -238,6 +240,7 @@ var steps = [256]func(d *decoder) error{
 	opBinFloat:       (*decoder).float,
 	opShortUnicode:   func(d *decoder) error { return d.text(1) },
 	opShortBinString: func(d *decoder) error { return d.text(1) },
+	opBinString:      func(d *decoder) error { return d.text(4) },
 	opBinUnicode:     func(d *decoder) error { return d.text(4) },
 	opBinUnicode8:    func(d *decoder) error { return d.text(8) },
 	opShortBinBytes:  func(d *decoder) error { return d.raw(1) },
@@ -325,8 +328,17 @@ func (d *decoder) lineGlobal() error {
 
 func (d *decoder) persistent() error {
 	id, err := d.pop()
-	d.push(&Persistent{id})
-	return err
+	if err != nil {
+		return err
+	}
+	var value any = &Persistent{id}
+	if d.rules.Persistent != nil {
+		if value, err = d.rules.Persistent(id); err != nil {
+			return err
+		}
+	}
+	d.push(value)
+	return nil
 }
 
 func (d *decoder) raw(n uint64) error {

@@ -65,3 +65,64 @@ func FuzzDecode(f *testing.F) {
 		})
 	})
 }
+
+func TestLengthsOfPickles(t *testing.T) {
+	data := Encode(&List{[]any{"a.", int64(1 << 40), 1.5, Global{"torch", "Size"}, &Tuple{[]any{nil}}}})
+	n, err := Length("load", append(append([]byte{}, data...), "more"...))
+	require.NoError(t, err)
+	require.Equal(t, len(data), n)
+	for i := range data {
+		n, err := Length("load", data[:i])
+		require.NoError(t, err)
+		require.Zero(t, n, i)
+	}
+	_, err = Length("load", []byte("\x80\x02\xff."))
+	require.ErrorContains(t, err, "byte 2, 0xff, is no opcode")
+}
+
+func TestModulesAreRenamed(t *testing.T) {
+	for data, want := range map[string]string{
+		"\x80\x02clibtensor.nn\nLinear\n.": "\x80\x02ctorch.nn\nLinear\n.",
+		"\x80\x02clibtensor\nSize\n.":      "\x80\x02ctorch\nSize\n.",
+		"\x80\x02clibtensors\nSize\n.":     "\x80\x02clibtensors\nSize\n.",
+		// a string that looks like an opcode
+		"\x80\x02X\x10\x00\x00\x00clibtensor\nSize\n.": "\x80\x02X\x10\x00\x00\x00clibtensor\nSize\n.",
+		"ilibtensor\nSize\n.":                          "itorch\nSize\n.",
+	} {
+		got, err := Rename("save", []byte(data), "libtensor", "torch")
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+}
+
+func TestModulesOfLaterProtocolsAreRenamed(t *testing.T) {
+	// [Linear, "libtensor.nn", ReLU], whose modules and the string between are one object
+	data := "\x80\x04\x95\x30\x00\x00\x00\x00\x00\x00\x00]\x94(\x8c\x0clibtensor.nn\x94\x8c\x06Linear\x94\x93\x94h\x01h\x01\x8c\x04ReLU\x94\x93\x94e."
+	got, err := Rename("save", []byte(data), "libtensor", "torch")
+	require.NoError(t, err)
+	value, _, err := Decode("load", got, all)
+	require.NoError(t, err)
+	require.Equal(t, &List{[]any{Global{"torch.nn", "Linear"}, "libtensor.nn", Global{"torch.nn", "ReLU"}}}, value)
+	// the string comes first
+	data = "\x80\x04](\x8c\x0clibtensor.nn\x94h\x00\x8c\x04ReLU\x94\x93\x94h\x00e."
+	got, err = Rename("save", []byte(data), "libtensor", "torch")
+	require.NoError(t, err)
+	value, _, err = Decode("load", got, all)
+	require.NoError(t, err)
+	require.Equal(t, &List{[]any{"libtensor.nn", Global{"torch.nn", "ReLU"}, "libtensor.nn"}}, value)
+	_, err = Rename("save", []byte("\x80\x02X\x10"), "libtensor", "torch")
+	require.ErrorContains(t, err, "damaged at byte 2")
+}
+
+func FuzzRename(f *testing.F) {
+	f.Add([]byte("\x80\x04](\x8c\x0clibtensor.nn\x94h\x00\x8c\x04ReLU\x94\x93\x94h\x00e."))
+	f.Add([]byte("\x80\x02clibtensor.nn\nLinear\n."))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := Rename("save", data, "libtensor", "torch")
+		if err != nil {
+			return
+		}
+		_, err = Rename("save", got, "libtensor", "torch")
+		require.NoError(t, err)
+	})
+}

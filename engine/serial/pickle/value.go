@@ -80,6 +80,7 @@ const (
 	opAppend         = 'a'
 	opBuild          = 'b'
 	opGlobal         = 'c'
+	opInst           = 'i'
 	opAppends        = 'e'
 	opBinGet         = 'h'
 	opLongBinGet     = 'j'
@@ -101,6 +102,7 @@ const (
 	opBinBytes       = 'B'
 	opShortBinBytes  = 'C'
 	opShortBinString = 'U'
+	opBinString      = 'T'
 	opShortUnicode   = 0x8c
 	opBinUnicode8    = 0x8d
 	opBinBytes8      = 0x8e
