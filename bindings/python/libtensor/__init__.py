@@ -102,7 +102,7 @@ _SUBMODULES = frozenset(
     (
         *("accelerator", "amp", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5"),
         *("library", "linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "profiler", "random", "return_types", "safetensors"),
-        *("signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C", "_utils", "hub"),
+        *("serialization", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C", "_utils", "hub"),
         "torch_version",
         *(
             "__config__",

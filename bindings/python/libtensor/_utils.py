@@ -1,12 +1,21 @@
-"""Private helpers of PyTorch that packages use."""
+"""Private helpers of PyTorch that packages use, and the functions that make tensors of what PyTorch's files hold."""
 
 import sys
 import traceback
 
 from . import cat
 from . import device as _device
+from ._storages.rebuild import (
+    _rebuild_meta_tensor_no_storage,
+    _rebuild_qtensor,
+    _rebuild_sparse_tensor,
+    _rebuild_tensor,
+    _rebuild_tensor_v2,
+    _rebuild_tensor_v3,
+)
 
-__all__ = ["ExceptionWrapper"]
+__all__ = ["ExceptionWrapper", "_rebuild_meta_tensor_no_storage", "_rebuild_qtensor", "_rebuild_sparse_tensor", "_rebuild_tensor"]
+__all__ += ["_rebuild_tensor_v2", "_rebuild_tensor_v3"]
 
 
 def _flatten_dense_tensors(tensors):
@@ -63,11 +72,12 @@ def is_compiling():
     return False
 
 
-def _rebuild_parameter(data, requires_grad, backward_hooks):
-    """Returns the Parameter of a pickle."""
-    from .nn import Parameter
+def __getattr__(name):
+    if name in ("_rebuild_parameter", "_rebuild_parameter_with_state"):
+        from .nn import parameter
 
-    return Parameter(data, requires_grad)
+        return getattr(parameter, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 class _ClassPropertyDescriptor:

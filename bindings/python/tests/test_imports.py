@@ -78,7 +78,8 @@ def test_no_file_is_in_a_cycle_of_imports():
 def test_modules_are_named_by_text_only_where_the_package_finds_them_by_name():
     """What import_module and __import__ are given cannot be read here."""
     named = {str(file) for file in FILES if any(word in (PACKAGE / file).read_text() for word in ("import_module", "__import__"))}
-    assert named == {"__init__.py", "_neighbours/__init__.py", "_neighbours/as_torch.py", "utils/__init__.py", "utils/_pytree.py"}
+    expected = {"__init__.py", "_neighbours/__init__.py", "_neighbours/as_torch.py", "_storages/unpickling.py"}
+    assert named == expected | {"utils/__init__.py", "utils/_pytree.py"}
 
 
 @pytest.mark.parametrize("imported, expected", [({"a": ["b"], "b": ["c"], "c": []}, []), ({"a": ["b"], "b": ["c"], "c": ["b"]}, ["b", "c", "b"])])

@@ -75,6 +75,9 @@ class TypedStorage(StorageBase):
         return self._untyped
 
 
+UntypedStorage.__module__ = TypedStorage.__module__ = __name__.partition(".")[0] + ".storage"  # as PyTorch's files name them
+
+
 def untyped(value, dtype):
     """The UntypedStorage of a storage of `dtype`; other values as they are."""
     if not isinstance(value, TypedStorage):

@@ -271,3 +271,22 @@ class Tensor(_direct.TensorBase):
 
 
 _direct.start(Tensor, Size, DTYPES, CPU)
+
+
+def _rebuild_from_type_v2(func, new_type, args, state):
+    """Returns func(*args) as an instance of `new_type`, a subclass of Tensor, with attributes: a dictionary, or a pair of one and another one for
+    slots."""
+    made = func(*args)
+    if type(made) is not new_type:
+        made = made.as_subclass(new_type)
+    if "__setstate__" in {name for kind in new_type.__mro__ if kind not in Tensor.__mro__ for name in vars(kind)}:
+        made.__setstate__(state)
+        return made
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    made.__dict__.update(attributes or {})
+    for name, value in (slots or {}).items():
+        setattr(made, name, value)
+    return made
+
+
+_rebuild_from_type_v2.__module__ = "libtensor._tensor"  # as files name it

@@ -71,6 +71,15 @@ class Generator:
         """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
         raise NotImplementedError("philox_state is not supported in this Generator; use get_state")
 
+    def __setstate__(self, state):
+        """Continues from (seed, offset, state), as PyTorch's files have it."""
+        seed, offset, numbers = state
+        self.manual_seed(seed)
+        if numbers is not None:
+            self.set_state(numbers)
+        if offset is not None:
+            self.set_offset(offset)
+
     def __reduce__(self):
         return restore, (self.get_state(), self.engine, str(self.device))
 

@@ -13,11 +13,13 @@ from .._base import dtypes as _dtypes
 from .._base.device import device
 from .._base.direct import TensorBase
 from .._base.errors import in_name_of, wrong_type
-from .._core.owner import TypedStorage, UntypedStorage
 from .._gen import gen_functions as _f
 from . import progress as _progress
-from .serialize import as_read, parts
-from .structure import Decoder, Encoder
+from .locations import restorer
+from .pickling import Survey, skipping
+from .serialize import as_read
+from .structure import Decoder
+from .unpickling import Restricted, allowed, in_python3, loader_of, read_archive, read_stream, refusal
 
 
 class UnpicklingError(pickle.UnpicklingError, RuntimeError):
@@ -53,12 +55,6 @@ def with_path(function, *, f, **options):
     for name, value in options.items():
         if value and not is_path(f):
             raise ValueError(f"{function}(): {name} needs a path, not a file object")
-
-
-def nbytes(tensors):
-    """The bytes of what tensors lie in, each storage counted once."""
-    strided = [part for t in tensors for part in ([t] if t.layout is _dtypes.strided else parts(t))]
-    return sum({s._cdata: s.nbytes() for s in (t.untyped_storage() for t in strided)}.values())
 
 
 def path_of(f):
@@ -175,78 +171,204 @@ def from_bytes(data):
     return made
 
 
-def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True, *, compact=False, progress=False):
-    """Saves tensors, and containers of them, in PyTorch's file format: torch.load reads the file.
+def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True, *, compact=False, progress=False):
+    """Saves any object in PyTorch's file format: torch.load reads the file.
 
-    `obj` may be or hold tensors, storages, lists, tuples, dicts, OrderedDicts, sets, numbers, strings, bytes, sizes, dtypes,
-    devices and layouts, and tensors may have attributes of such kinds; instances of subclasses are saved as the base. Anything else
-    is a TypeError that says where it is.
+    `pickle_module` pickles the object with `pickle_protocol`: classes and functions by name, where `libtensor.x` is `torch.x`, and other objects by
+    the methods of pickle's protocol. Nothing else is executed. The bytes of storages are records beside the pickle. By default load() reads
+    tensors and containers of them; a program that loads objects of other classes must allow these.
     `f` is a path or a file object with write(). A file at a path is replaced at once: a crash at any moment leaves the
     old one or the new one, whole. Tensors that share a storage share it after loading. As in PyTorch, a storage is saved
-    whole even where a tensor views a part of it; with `compact` only as far as the saved tensors reach. The pickle
-    in the file is always of protocol 2, and `pickle_module` has no part in it.
+    whole even where a tensor views a part of it; with `compact` only as far as the saved tensors reach. Without
+    `_use_new_zipfile_serialization` the file has the format before version 1.6.
     With `progress`, which needs a path, a bar on stderr tells how far it is; a function is called instead, with the bytes so far and all of them.
+    Raises pickle.PicklingError or TypeError for objects that cannot be pickled.
     """
     with_path("save", progress=progress, f=f)
-    if pickle_protocol != 2 or not _use_new_zipfile_serialization:
-        raise ValueError("save(): only zip files with a pickle of protocol 2 are written, which all PyTorch versions since 1.6 read")
-    encoded = Encoder(obj)
-    if is_path(f):
-        with _progress.shown(progress, f"saving {f}", _progress.WRITTEN, nbytes(encoded.tensors)), writing(f) as path:
-            _f.save(path, encoded.text, encoded.tensors, compact=compact)
-    else:
-        with in_name_of("save"):
-            data = _f.save_bytes(encoded.text, encoded.tensors, compact=compact)
-        write(f, data, "save")
+    if not is_path(f) and not hasattr(f, "write"):
+        raise wrong_type("save", "f", "a path or a file object with write()", f)
+    module = pickle_module or pickle
+    found = Survey(obj, module, pickle_protocol, compact, not _use_new_zipfile_serialization)
+    total = sum(kept.end - kept.begin for kept in found.kept.values())
+    with _progress.shown(progress, f"saving {f}", _progress.WRITTEN, total):
+        if not _use_new_zipfile_serialization:
+            data = _f.cat(found.stream(module, pickle_protocol))
+            if is_path(f):
+                with writing(f) as path, in_name_of("save"):
+                    _f.file_write(path, data)
+            else:
+                write(f, data, "save")
+        elif is_path(f):
+            with writing(f) as path, in_name_of("save"):
+                _f.archive_save(path, *found.records())
+        else:
+            with in_name_of("save"):
+                data = _f.archive_save_bytes(*found.records())
+            write(f, data, "save")
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, progress=False, **_):
-    """Loads what save, or PyTorch's torch.save, has written.
+TRUE = ("1", "y", "yes", "true")
+
+
+def is_set(name):
+    """Whether an environment variable is set to yes."""
+    return os.environ.get(name, "0").lower() in TRUE
+
+
+def restricts(weights_only, pickle_module):
+    """Whether a load makes tensors and allowed objects alone."""
+    forced, freed = is_set("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), is_set("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    if forced and freed:
+        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
+    if forced:
+        return True
+    if weights_only is None:
+        return not freed and pickle_module is None
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    return bool(weights_only)
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, progress=False, **pickle_load_args):
+    """Loads what save, or PyTorch's torch.save, has written, in any of PyTorch's formats.
 
     `f` is a path or a file object with read(): where files follow each other in one that can seek, each call gives the next.
     `map_location` tells where what was saved from a device goes: a device for all,
     a dict of devices, or a function of a storage on the CPU and the place it was saved from that gives a storage, or None for that place. With
     `mmap` the file at a path is mapped: bytes are read when they are used, checksums are not compared, writes stay
     in this process, and the file must not shrink meanwhile.
-    No code is ever executed, with `weights_only` or without: names other than those of tensors, storages and plain
-    containers are refused, as are damaged files, with an error that says what was found: it is a pickle.UnpicklingError and a
-    RuntimeError, for empty files an EOFError too, and a NotImplementedError for what PyTorch has and libtensor has not. Reading takes
-    memory in proportion to the file's size, within the memory limit. `pickle_module` has no part in it.
+    By default, and with `weights_only`, nothing is executed: names other than those of tensors, storages, plain containers, and of what
+    serialization.add_safe_globals has allowed raise an error, as do damaged files: a pickle.UnpicklingError that is a
+    RuntimeError too, for empty files an EOFError, and a NotImplementedError for what PyTorch has and libtensor has not. Reading takes
+    memory in proportion to the file's size, within the memory limit.
+    With `weights_only=False`, or a `pickle_module`, the file is unpickled: it can make any object and execute any code. Use this for files from
+    a trusted source alone. The unpickler takes `pickle_load_args`, such as `encoding`. For a TorchScript archive, the result is an OrderedDict of
+    the tensors of its module by name.
     With `progress`, which needs a path, a bar on stderr tells how far it is; a function is called instead, with the bytes so far and all of them.
     """
+    if skipping.active:
+        raise RuntimeError(
+            "`torch.load` called within a torch.serialization.skip_data context manager is not supported yet. Please call torch.load outside the "
+            "skip_data context manager."
+        )
     with_path("load", mmap=mmap, progress=progress, f=f)
+    restricted = restricts(weights_only, pickle_module)
+    found = opened(f, "load", read)
+    size = os.path.getsize(found) if is_path(f) else found.numel()
+    with _progress.shown(progress, f"loading {f}", _progress.READ, size):
+        if restricted or not is_pickled(found):
+            return load_weights(f, found, size, map_location, bool(mmap), pickle_load_args)
+        pickle_load_args.setdefault("encoding", "utf-8")
+        return load_objects(f, found, size, map_location, bool(mmap), loader_of(pickle_module or pickle), pickle_load_args)
+
+
+class Options:
+    """The defaults that serialization sets."""
+
+    crc32 = True
+
+
+options = Options()
+
+
+def beginning(found):
+    """The first bytes of a file."""
+    if is_path(found):
+        with open(found, "rb") as file:
+            return file.read(64)
+    return bytes(memoryview(found)[:64])
+
+
+LEGACY = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # the number that files before version 1.6 begin with
+ARCHIVE = b"PK\x03\x04"
+
+
+def is_pickled(found):
+    """Whether a file is one whose objects unpickling makes: those of TorchScript and of other formats are read by the engine."""
+    head = beginning(found)
+    if head.startswith(ARCHIVE):
+        return True
+    return head[:1] == b"\x80" and LEGACY in head[:32]
+
+
+def load_weights(f, found, size, map_location, mmap, arguments):
+    """Loads tensors and containers of them, and objects that the program has allowed."""
+    try:
+        with refusing(UnpicklingError, "load"):
+            return load_tensors(f, found, map_location, mmap)
+    except UnpicklingError as error:
+        refused = re.search(r"the file refers to ([^ ]+), which is refused", str(error))
+        if not allowed or isinstance(error, EmptyFileError) or not is_pickled(found):
+            if refused:
+                raise UnpicklingError(f"{error}. {refusal(in_python3(refused[1]))}") from None
+            raise
+    try:
+        return load_objects(f, found, size, map_location, mmap, Restricted, {"encoding": "utf-8"} | arguments)
+    except (UnpicklingError, NotImplementedError, MemoryError, OSError):
+        raise
+    except pickle.UnpicklingError as error:
+        raise UnpicklingError(str(error)) from None
+    except Exception as error:
+        raise UnpicklingError(f"load(): Weights only load failed: {type(error).__name__}: {error}") from error
+
+
+def load_objects(f, found, size, map_location, mmap, unpickler, arguments):
+    """Unpickles a file's object."""
+    restore = restorer(map_location)
+    if not beginning(found).startswith(ARCHIVE):
+        if mmap:
+            raise RuntimeError(
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your checkpoint "
+                "with this option in order to use mmap."
+            )
+        with open(found, "rb") if is_path(f) else io.BytesIO(memoryview(found)) as file:
+            made = read_stream(file, size, restore, unpickler, arguments)
+            leave(f, file.tell() - size)
+            return made
+    with refusing(UnpicklingError, "load"):
+        if is_path(f):
+            names, records = _f.archive_load(found, mmap=mmap or str(map_location) == "meta")
+        else:
+            length = archive_length(memoryview(found))
+            names, records = _f.archive_load_bytes(found[:length])
+            leave(f, length - size)
+    if any(name.endswith("/constants.pkl") and name.count("/") == 1 for name in names):
+        with refusing(UnpicklingError, "load"):
+            return load_tensors(f, found, map_location, mmap)
+    return read_archive(names, records, restore, unpickler, arguments)
+
+
+def leave(f, back):
+    """Goes back in a file object to the end of what was loaded."""
+    if back < 0 and hasattr(f, "seek") and f.seekable():
+        f.seek(back, os.SEEK_CUR)
+
+
+def load_tensors(f, found, map_location, mmap):
+    """What the engine reads of a file: tensors and containers of them."""
     place = map_location
-    if callable(map_location):
+    if callable(map_location) and not isinstance(map_location, device):
         place = "cpu"
     elif isinstance(map_location, dict):
         place = ",".join(f"{device(a)}={device(b)}" for a, b in map_location.items()) or None
     elif map_location is not None:
         place = str(device(map_location))
-    found = opened(f, "load", read)
-    size = os.path.getsize(found) if is_path(f) else 0
-    with _progress.shown(progress, f"loading {f}", _progress.READ, size), refusing(UnpicklingError, "load"):
-        if is_path(f):
-            text, tensors = _f.load(found, map_location=place, mmap=bool(mmap))
-        else:
-            text, tensors = load_first(f, found, place)
-    del found
-    moved = {}
+    if is_path(f):
+        text, tensors = _f.load(found, map_location=place, mmap=mmap)
+    else:
+        text, tensors = load_first(f, found, place)
+    moved, to_place = {}, restorer(map_location) if callable(map_location) else None
 
     def restore(tensor, location):
-        if not callable(map_location) or tensor.is_meta:
+        if to_place is None or tensor.is_meta:
             return tensor
         storage = tensor.untyped_storage()
         key = storage.data_ptr()
         if key not in moved or not key:
-            target = map_location(storage, location)
-            moved[key] = storage.to(device=location) if target is None else target
+            moved[key] = to_place(storage, location)
         target = moved[key]
-        if isinstance(target, TypedStorage):
-            target = target.untyped()
         if target is storage:
             return tensor
-        if not isinstance(target, UntypedStorage):
-            raise TypeError(f"load(): map_location must give a storage, not {type(target).__name__}")
         made = _f.empty(0, dtype=tensor.dtype, device=target.device)
         made = made.set_(target, tensor.storage_offset(), tensor.shape, tensor.stride())
         return as_read(made, tensor.is_conj(), tensor.is_neg())

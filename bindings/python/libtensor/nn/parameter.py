@@ -84,6 +84,10 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_ho
     return made
 
 
+for _made in (_rebuild_parameter, _rebuild_parameter_with_state):
+    _made.__module__ = "libtensor._utils"  # as files name them
+
+
 class _BufferMeta(type):
     def __instancecheck__(cls, instance: object) -> bool:
         if type.__instancecheck__(cls, instance):

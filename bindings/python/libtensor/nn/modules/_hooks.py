@@ -98,6 +98,9 @@ class _WrappedHook:
             self.module = weakref.ref(state["module"])
 
 
+_WrappedHook.__module__ = __name__.removesuffix("_hooks") + "module"  # as PyTorch's files name it
+
+
 def add(hooks: Hooks, hook: Any, prepend: bool, *marks: tuple[Hooks, bool]) -> RemovableHandle:
     """Adds a hook, first if `prepend`, and its id to each dictionary of `marks` whose flag is set; returns its handle."""
     handle = RemovableHandle(hooks, extra_dict=[marked for marked, _ in marks])

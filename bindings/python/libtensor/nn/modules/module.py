@@ -16,6 +16,7 @@ from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter
 from . import _hooks, _state
 from ._hooks import (
+    _WrappedHook,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -625,7 +626,7 @@ class Module:
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
         """Registers a hook that is called without the module, unless `with_module`."""
-        return _hooks.add(self._load_state_dict_pre_hooks, _hooks._WrappedHook(hook, self if with_module else None), False)
+        return _hooks.add(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None), False)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, incompatible_keys)` after `load_state_dict()` has loaded the state of the module and its descendants.

@@ -126,6 +126,9 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_flat_weights": self._flat_weights}  # which PyTorch's layers have, for its files
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__({name: value for name, value in state.items() if name not in ("_flat_weights", "_flat_weight_refs")})
         self.__dict__.setdefault("proj_size", 0)
