@@ -412,3 +412,31 @@ def test_a_persistent_iteration_that_was_left_begins_anew():
     first = iter(loader)
     next(first)
     assert [b.tolist() for b in loader] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+WAITING = """
+import os, time
+from libtensor.utils.data import DataLoader, Dataset
+
+class Slow(Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        print(os.getpid(), flush=True)
+        time.sleep(600)
+
+try:
+    next(iter(DataLoader(Slow(), 1, num_workers=2)))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_an_interrupt_of_the_terminal_ends_the_workers_without_their_tracebacks():
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITING], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )  # fmt: skip
+    pids = [int(process.stdout.readline()) for _ in range(2)]
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "interrupted\n", "") and not any(alive(pid) for pid in pids)
