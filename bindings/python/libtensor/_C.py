@@ -16,6 +16,7 @@ __all__ += ["is_grad_enabled", "memory_format", "qscheme"]
 _nn = gen_nn_functional
 DisableTorchFunction = DisableTorchFunctionSubclass
 TensorBase = _TensorBase = Tensor
+_TensorMeta = type(Tensor)
 _VariableFunctions = _VariableFunctionsClass = _sys.modules[__name__.partition(".")[0]]
 has_cuda = has_mps = has_xpu = has_mkldnn = has_mkl = has_openmp = has_cudnn = _has_cuda = _has_mps = _has_xpu = _has_mkldnn = False
 has_lapack = has_spectral = True

@@ -1,10 +1,22 @@
 """Annotations of TorchScript."""
 
-from typing import Any
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035
 
 from .._inert import refuse
 from .._jit_internal import BroadcastingList1, BroadcastingList2, BroadcastingList3, BroadcastingListCls
 from ..futures import Future
 
-__all__ = ["Any", "BroadcastingList1", "BroadcastingList2", "BroadcastingList3", "BroadcastingListCls", "Future"]
+__all__ = [
+    "Any",
+    "BroadcastingList1",
+    "BroadcastingList2",
+    "BroadcastingList3",
+    "BroadcastingListCls",
+    "Dict",
+    "Future",
+    "List",
+    "Optional",
+    "Tuple",
+    "Union",
+]
 refuse(globals(), "TorchScript is not supported", "get_signature try_ann_to_type ann_to_type")
