@@ -400,23 +400,3 @@ TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out) {
   return status;
 }
 
-TENSOR_API tensor_status tensor_fused_sgd_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *momentum_buffer_list, int64_t momentum_buffer_list_len, double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize, bool is_first_step, const tensor_t *grad_scale, const tensor_t *found_inf) {
-  lt_value a[12] = {{.list = {self, self_len}}, {.list = {grads, grads_len}}, {.list = {momentum_buffer_list, momentum_buffer_list_len}}, {.f = weight_decay}, {.f = momentum}, {.f = lr}, {.f = dampening}, {.i = nesterov}, {.i = maximize}, {.i = is_first_step}, {.pointer = (void *)grad_scale}, {.pointer = (void *)found_inf}};
-  return lt_run(LT_OP(fused_sgd_), LT_FUNCTION, false, a);
-}
-
-TENSOR_API tensor_status tensor_fused_adam_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *exp_avgs, int64_t exp_avgs_len, const tensor_t *const *exp_avg_sqs, int64_t exp_avg_sqs_len, const tensor_t *const *max_exp_avg_sqs, int64_t max_exp_avg_sqs_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf) {
-  lt_value a[15] = {{.list = {self, self_len}}, {.list = {grads, grads_len}}, {.list = {exp_avgs, exp_avgs_len}}, {.list = {exp_avg_sqs, exp_avg_sqs_len}}, {.list = {max_exp_avg_sqs, max_exp_avg_sqs_len}}, {.list = {state_steps, state_steps_len}}, {.f = lr}, {.f = beta1}, {.f = beta2}, {.f = weight_decay}, {.f = eps}, {.i = amsgrad}, {.i = maximize}, {.pointer = (void *)grad_scale}, {.pointer = (void *)found_inf}};
-  return lt_run(LT_OP(fused_adam_), LT_FUNCTION, false, a);
-}
-
-TENSOR_API tensor_status tensor_fused_adamw_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *exp_avgs, int64_t exp_avgs_len, const tensor_t *const *exp_avg_sqs, int64_t exp_avg_sqs_len, const tensor_t *const *max_exp_avg_sqs, int64_t max_exp_avg_sqs_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf) {
-  lt_value a[15] = {{.list = {self, self_len}}, {.list = {grads, grads_len}}, {.list = {exp_avgs, exp_avgs_len}}, {.list = {exp_avg_sqs, exp_avg_sqs_len}}, {.list = {max_exp_avg_sqs, max_exp_avg_sqs_len}}, {.list = {state_steps, state_steps_len}}, {.f = lr}, {.f = beta1}, {.f = beta2}, {.f = weight_decay}, {.f = eps}, {.i = amsgrad}, {.i = maximize}, {.pointer = (void *)grad_scale}, {.pointer = (void *)found_inf}};
-  return lt_run(LT_OP(fused_adamw_), LT_FUNCTION, false, a);
-}
-
-TENSOR_API tensor_status tensor_fused_adagrad_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *state_sums, int64_t state_sums_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double lr_decay, double weight_decay, double eps, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf) {
-  lt_value a[11] = {{.list = {self, self_len}}, {.list = {grads, grads_len}}, {.list = {state_sums, state_sums_len}}, {.list = {state_steps, state_steps_len}}, {.f = lr}, {.f = lr_decay}, {.f = weight_decay}, {.f = eps}, {.i = maximize}, {.pointer = (void *)grad_scale}, {.pointer = (void *)found_inf}};
-  return lt_run(LT_OP(fused_adagrad_), LT_FUNCTION, false, a);
-}
-

@@ -1608,6 +1608,32 @@ TENSOR_API tensor_status tensor_hypot(const tensor_t *self, const tensor_t *othe
 TENSOR_API tensor_status tensor_hypot_(tensor_t *self, const tensor_t *other);
 TENSOR_API tensor_status tensor_hypot_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
+// Updates all parameters `self` in place by stochastic gradient descent: `v = momentum * v + (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient
+// plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
+// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Absent: grad_scale NULL, found_inf NULL.
+TENSOR_API tensor_status tensor_fused_sgd_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *momentum_buffer_list, int64_t momentum_buffer_list_len, double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize, bool is_first_step, const tensor_t *grad_scale, const tensor_t *found_inf);
+
+// Updates all parameters `self` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
+// `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`, where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of
+// `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
+// `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Absent: grad_scale NULL, found_inf NULL.
+TENSOR_API tensor_status tensor_fused_adam_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *exp_avgs, int64_t exp_avgs_len, const tensor_t *const *exp_avg_sqs, int64_t exp_avg_sqs_len, const tensor_t *const *max_exp_avg_sqs, int64_t max_exp_avg_sqs_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
+
+// As `fused_adam_`, with decoupled weight decay: `self` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is.
+// Absent: grad_scale NULL, found_inf NULL.
+TENSOR_API tensor_status tensor_fused_adamw_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *exp_avgs, int64_t exp_avgs_len, const tensor_t *const *exp_avg_sqs, int64_t exp_avg_sqs_len, const tensor_t *const *max_exp_avg_sqs, int64_t max_exp_avg_sqs_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
+
+// Updates all parameters `self` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
+// `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
+// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Absent: grad_scale NULL, found_inf NULL.
+TENSOR_API tensor_status tensor_fused_adagrad_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *state_sums, int64_t state_sums_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double lr_decay, double weight_decay, double eps, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
+
 // Returns a list with the results of `abs` for the tensors of `self` and the corresponding items of other lists.
 TENSOR_API tensor_status tensor_foreach_abs(const tensor_t *const *self, int64_t self_len, tensor_t ***out, int64_t *out_len);
 
@@ -5362,32 +5388,6 @@ TENSOR_API tensor_status tensor_untracked(const tensor_t *self, tensor_t **out);
 // Whether `self` was made in inference mode, or is a view of such a tensor: recorded calls do not save it, and outside of that
 // mode it is not written to.
 TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out);
-
-// Updates all parameters `self` in place by stochastic gradient descent: `v = momentum * v + (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient
-// plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
-// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
-// Absent: grad_scale NULL, found_inf NULL.
-TENSOR_API tensor_status tensor_fused_sgd_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *momentum_buffer_list, int64_t momentum_buffer_list_len, double weight_decay, double momentum, double lr, double dampening, bool nesterov, bool maximize, bool is_first_step, const tensor_t *grad_scale, const tensor_t *found_inf);
-
-// Updates all parameters `self` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
-// `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`, where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of
-// `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
-// `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
-// Absent: grad_scale NULL, found_inf NULL.
-TENSOR_API tensor_status tensor_fused_adam_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *exp_avgs, int64_t exp_avgs_len, const tensor_t *const *exp_avg_sqs, int64_t exp_avg_sqs_len, const tensor_t *const *max_exp_avg_sqs, int64_t max_exp_avg_sqs_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
-
-// As `fused_adam_`, with decoupled weight decay: `self` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is.
-// Absent: grad_scale NULL, found_inf NULL.
-TENSOR_API tensor_status tensor_fused_adamw_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *exp_avgs, int64_t exp_avgs_len, const tensor_t *const *exp_avg_sqs, int64_t exp_avg_sqs_len, const tensor_t *const *max_exp_avg_sqs, int64_t max_exp_avg_sqs_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
-
-// Updates all parameters `self` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
-// `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
-// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
-// Absent: grad_scale NULL, found_inf NULL.
-TENSOR_API tensor_status tensor_fused_adagrad_(const tensor_t *const *self, int64_t self_len, const tensor_t *const *grads, int64_t grads_len, const tensor_t *const *state_sums, int64_t state_sums_len, const tensor_t *const *state_steps, int64_t state_steps_len, double lr, double lr_decay, double weight_decay, double eps, bool maximize, const tensor_t *grad_scale, const tensor_t *found_inf);
 
 // ------------------------------------------------------------------------------------------------- storages and memory
 

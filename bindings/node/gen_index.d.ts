@@ -6048,6 +6048,36 @@ export function lobpcgAsync(A: TensorLike, k: Int | null, B: TensorLike | null, 
 export function lobpcgAsync(A: TensorLike, k: Int | null, B: TensorLike | null, X: TensorLike | null, n: Int | null, iK: TensorLike | null, niter: Int | null, tol: number | null, largest: boolean | null, options?: { method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
 export function lobpcgAsync(A: TensorLike, k: Int | null, B: TensorLike | null, X: TensorLike | null, n: Int | null, iK: TensorLike | null, niter: Int | null, tol: number | null, largest: boolean | null, method: 'basic' | 'ortho' | null, options?: { signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
 /**
+ * Updates all parameters `self` in place by stochastic gradient descent: `v = momentum * v + (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient
+ * plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
+ * `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+ * 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+ */
+export function fusedSgd_(input: List<Tensor>, options: { grads: List<Tensor>; momentumBufferList: List<Tensor>; weightDecay: number; momentum: number; lr: number; dampening: number; nesterov: boolean; maximize: boolean; isFirstStep: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
+export function fusedSgd_(input: List<Tensor>, grads: List<Tensor>, momentumBufferList: List<Tensor>, options: { weightDecay: number; momentum: number; lr: number; dampening: number; nesterov: boolean; maximize: boolean; isFirstStep: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
+/**
+ * Updates all parameters `self` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
+ * `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`, where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of
+ * `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
+ * `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+ * 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+ */
+export function fusedAdam_(input: List<Tensor>, options: { grads: List<Tensor>; expAvgs: List<Tensor>; expAvgSqs: List<Tensor>; maxExpAvgSqs: List<Tensor>; stateSteps: List<TensorLike>; lr: number; beta1: number; beta2: number; weightDecay: number; eps: number; amsgrad: boolean; maximize: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
+export function fusedAdam_(input: List<Tensor>, grads: List<Tensor>, expAvgs: List<Tensor>, expAvgSqs: List<Tensor>, maxExpAvgSqs: List<Tensor>, stateSteps: List<TensorLike>, options: { lr: number; beta1: number; beta2: number; weightDecay: number; eps: number; amsgrad: boolean; maximize: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
+/**
+ * As `fused_adam_`, with decoupled weight decay: `self` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is.
+ */
+export function fusedAdamw_(input: List<Tensor>, options: { grads: List<Tensor>; expAvgs: List<Tensor>; expAvgSqs: List<Tensor>; maxExpAvgSqs: List<Tensor>; stateSteps: List<TensorLike>; lr: number; beta1: number; beta2: number; weightDecay: number; eps: number; amsgrad: boolean; maximize: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
+export function fusedAdamw_(input: List<Tensor>, grads: List<Tensor>, expAvgs: List<Tensor>, expAvgSqs: List<Tensor>, maxExpAvgSqs: List<Tensor>, stateSteps: List<TensorLike>, options: { lr: number; beta1: number; beta2: number; weightDecay: number; eps: number; amsgrad: boolean; maximize: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
+/**
+ * Updates all parameters `self` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
+ * `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
+ * `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
+ * 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+ */
+export function fusedAdagrad_(input: List<Tensor>, options: { grads: List<Tensor>; stateSums: List<Tensor>; stateSteps: List<TensorLike>; lr: number; lrDecay: number; weightDecay: number; eps: number; maximize: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
+export function fusedAdagrad_(input: List<Tensor>, grads: List<Tensor>, stateSums: List<Tensor>, stateSteps: List<TensorLike>, options: { lr: number; lrDecay: number; weightDecay: number; eps: number; maximize: boolean; gradScale?: TensorLike | null; foundInf?: TensorLike | null }): void;
+/**
  * Returns a list with the results of `abs` for the tensors of `self` and the corresponding items of other lists.
  */
 export function foreachAbs(input: List<TensorLike>): Tensor[];

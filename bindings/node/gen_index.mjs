@@ -583,6 +583,10 @@ const lt_fullAsync = lt.fullAsync;
 const lt_fullLike = lt.fullLike;
 const lt_fullLikeAsync = lt.fullLikeAsync;
 const lt_func = lt.func;
+const lt_fusedAdagrad_ = lt.fusedAdagrad_;
+const lt_fusedAdam_ = lt.fusedAdam_;
+const lt_fusedAdamw_ = lt.fusedAdamw_;
+const lt_fusedSgd_ = lt.fusedSgd_;
 const lt_gather = lt.gather;
 const lt_gatherAsync = lt.gatherAsync;
 const lt_gcd = lt.gcd;
@@ -1947,6 +1951,10 @@ export {
   lt_fullLike as fullLike,
   lt_fullLikeAsync as fullLikeAsync,
   lt_func as func,
+  lt_fusedAdagrad_ as fusedAdagrad_,
+  lt_fusedAdam_ as fusedAdam_,
+  lt_fusedAdamw_ as fusedAdamw_,
+  lt_fusedSgd_ as fusedSgd_,
   lt_gather as gather,
   lt_gatherAsync as gatherAsync,
   lt_gcd as gcd,

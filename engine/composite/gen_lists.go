@@ -13,182 +13,234 @@ import (
 func ForeachAbs(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_abs", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Abs(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Abs(out, t[0])
+	})
 }
 
 // ForeachAbsInPlace applies abs to each item.
 func ForeachAbsInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_abs_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Abs(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Abs(out, t[0])
+	})
 }
 
 // ForeachAcos applies acos to each item.
 func ForeachAcos(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_acos", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Acos(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Acos(out, t[0])
+	})
 }
 
 // ForeachAcosInPlace applies acos to each item.
 func ForeachAcosInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_acos_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Acos(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Acos(out, t[0])
+	})
 }
 
 // ForeachAsin applies asin to each item.
 func ForeachAsin(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_asin", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Asin(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Asin(out, t[0])
+	})
 }
 
 // ForeachAsinInPlace applies asin to each item.
 func ForeachAsinInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_asin_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Asin(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Asin(out, t[0])
+	})
 }
 
 // ForeachAtan applies atan to each item.
 func ForeachAtan(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_atan", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Atan(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Atan(out, t[0])
+	})
 }
 
 // ForeachAtanInPlace applies atan to each item.
 func ForeachAtanInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_atan_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Atan(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Atan(out, t[0])
+	})
 }
 
 // ForeachCeil applies ceil to each item.
 func ForeachCeil(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_ceil", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Ceil(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Ceil(out, t[0])
+	})
 }
 
 // ForeachCeilInPlace applies ceil to each item.
 func ForeachCeilInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_ceil_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Ceil(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Ceil(out, t[0])
+	})
 }
 
 // ForeachCos applies cos to each item.
 func ForeachCos(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_cos", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Cos(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Cos(out, t[0])
+	})
 }
 
 // ForeachCosInPlace applies cos to each item.
 func ForeachCosInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_cos_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Cos(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Cos(out, t[0])
+	})
 }
 
 // ForeachCosh applies cosh to each item.
 func ForeachCosh(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_cosh", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Cosh(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Cosh(out, t[0])
+	})
 }
 
 // ForeachCoshInPlace applies cosh to each item.
 func ForeachCoshInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_cosh_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Cosh(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Cosh(out, t[0])
+	})
 }
 
 // ForeachErf applies erf to each item.
 func ForeachErf(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_erf", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Erf(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Erf(out, t[0])
+	})
 }
 
 // ForeachErfInPlace applies erf to each item.
 func ForeachErfInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_erf_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Erf(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Erf(out, t[0])
+	})
 }
 
 // ForeachErfc applies erfc to each item.
 func ForeachErfc(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_erfc", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Erfc(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Erfc(out, t[0])
+	})
 }
 
 // ForeachErfcInPlace applies erfc to each item.
 func ForeachErfcInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_erfc_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Erfc(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Erfc(out, t[0])
+	})
 }
 
 // ForeachExp applies exp to each item.
 func ForeachExp(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_exp", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Exp(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Exp(out, t[0])
+	})
 }
 
 // ForeachExpInPlace applies exp to each item.
 func ForeachExpInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_exp_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Exp(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Exp(out, t[0])
+	})
 }
 
 // ForeachExpm1 applies expm1 to each item.
 func ForeachExpm1(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_expm1", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Expm1(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Expm1(out, t[0])
+	})
 }
 
 // ForeachExpm1InPlace applies expm1 to each item.
 func ForeachExpm1InPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_expm1_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Expm1(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Expm1(out, t[0])
+	})
 }
 
 // ForeachFloor applies floor to each item.
 func ForeachFloor(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_floor", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Floor(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Floor(out, t[0])
+	})
 }
 
 // ForeachFloorInPlace applies floor to each item.
 func ForeachFloorInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_floor_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Floor(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Floor(out, t[0])
+	})
 }
 
 // ForeachFrac applies frac to each item.
 func ForeachFrac(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_frac", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Frac(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Frac(out, t[0])
+	})
 }
 
 // ForeachFracInPlace applies frac to each item.
 func ForeachFracInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_frac_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Frac(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Frac(out, t[0])
+	})
 }
 
 // ForeachLgamma applies lgamma to each item.
@@ -213,70 +265,90 @@ func ForeachLgammaInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 func ForeachLog(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_log", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Log(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Log(out, t[0])
+	})
 }
 
 // ForeachLogInPlace applies log to each item.
 func ForeachLogInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_log_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Log(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Log(out, t[0])
+	})
 }
 
 // ForeachLog10 applies log10 to each item.
 func ForeachLog10(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_log10", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Log10(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Log10(out, t[0])
+	})
 }
 
 // ForeachLog10InPlace applies log10 to each item.
 func ForeachLog10InPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_log10_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Log10(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Log10(out, t[0])
+	})
 }
 
 // ForeachLog1p applies log1p to each item.
 func ForeachLog1p(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_log1p", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Log1p(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Log1p(out, t[0])
+	})
 }
 
 // ForeachLog1pInPlace applies log1p to each item.
 func ForeachLog1pInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_log1p_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Log1p(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Log1p(out, t[0])
+	})
 }
 
 // ForeachLog2 applies log2 to each item.
 func ForeachLog2(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_log2", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Log2(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Log2(out, t[0])
+	})
 }
 
 // ForeachLog2InPlace applies log2 to each item.
 func ForeachLog2InPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_log2_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Log2(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Log2(out, t[0])
+	})
 }
 
 // ForeachNeg applies neg to each item.
 func ForeachNeg(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_neg", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Neg(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Neg(out, t[0])
+	})
 }
 
 // ForeachNegInPlace applies neg to each item.
 func ForeachNegInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_neg_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Neg(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Neg(out, t[0])
+	})
 }
 
 // ForeachReciprocal applies reciprocal to each item.
@@ -319,14 +391,18 @@ func ForeachRoundInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 func ForeachRsqrt(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_rsqrt", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Rsqrt(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Rsqrt(out, t[0])
+	})
 }
 
 // ForeachRsqrtInPlace applies rsqrt to each item.
 func ForeachRsqrtInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_rsqrt_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Rsqrt(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Rsqrt(out, t[0])
+	})
 }
 
 // ForeachSigmoid applies sigmoid to each item.
@@ -351,98 +427,126 @@ func ForeachSigmoidInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 func ForeachSign(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sign", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Sign(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Sign(out, t[0])
+	})
 }
 
 // ForeachSignInPlace applies sign to each item.
 func ForeachSignInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sign_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Sign(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Sign(out, t[0])
+	})
 }
 
 // ForeachSin applies sin to each item.
 func ForeachSin(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sin", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Sin(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Sin(out, t[0])
+	})
 }
 
 // ForeachSinInPlace applies sin to each item.
 func ForeachSinInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sin_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Sin(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Sin(out, t[0])
+	})
 }
 
 // ForeachSinh applies sinh to each item.
 func ForeachSinh(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sinh", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Sinh(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Sinh(out, t[0])
+	})
 }
 
 // ForeachSinhInPlace applies sinh to each item.
 func ForeachSinhInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sinh_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Sinh(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Sinh(out, t[0])
+	})
 }
 
 // ForeachSqrt applies sqrt to each item.
 func ForeachSqrt(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sqrt", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Sqrt(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Sqrt(out, t[0])
+	})
 }
 
 // ForeachSqrtInPlace applies sqrt to each item.
 func ForeachSqrtInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_sqrt_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Sqrt(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Sqrt(out, t[0])
+	})
 }
 
 // ForeachTan applies tan to each item.
 func ForeachTan(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_tan", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Tan(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Tan(out, t[0])
+	})
 }
 
 // ForeachTanInPlace applies tan to each item.
 func ForeachTanInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_tan_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Tan(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Tan(out, t[0])
+	})
 }
 
 // ForeachTanh applies tanh to each item.
 func ForeachTanh(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_tanh", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Tanh(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Tanh(out, t[0])
+	})
 }
 
 // ForeachTanhInPlace applies tanh to each item.
 func ForeachTanhInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_tanh_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Tanh(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Tanh(out, t[0])
+	})
 }
 
 // ForeachTrunc applies trunc to each item.
 func ForeachTrunc(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_trunc", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Trunc(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Trunc(out, t[0])
+	})
 }
 
 // ForeachTruncInPlace applies trunc to each item.
 func ForeachTruncInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_trunc_", self)
 	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Trunc(out, t[0]) })
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Trunc(out, t[0])
+	})
 }
 
 // ForeachAddScalar applies add to each item.
@@ -450,7 +554,11 @@ func ForeachAddScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([
 	l := listed(c, "_foreach_add", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Add(out, t[0], l.Number(scalar), dtype.IntScalar(1))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Add(out, t[0], number, dtype.IntScalar(1))
 	})
 }
 
@@ -459,7 +567,11 @@ func ForeachAddScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Sca
 	l := listed(c, "_foreach_add_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Add(out, t[0], l.Number(scalar), dtype.IntScalar(1))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Add(out, t[0], number, dtype.IntScalar(1))
 	})
 }
 
@@ -487,7 +599,11 @@ func ForeachAddScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Add(out, t[0], l.Number(scalars[i]), dtype.IntScalar(1))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Add(out, t[0], number, dtype.IntScalar(1))
 	})
 }
 
@@ -497,7 +613,11 @@ func ForeachAddScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Add(out, t[0], l.Number(scalars[i]), dtype.IntScalar(1))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Add(out, t[0], number, dtype.IntScalar(1))
 	})
 }
 
@@ -526,7 +646,11 @@ func ForeachSubScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([
 	l := listed(c, "_foreach_sub", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Sub(out, t[0], l.Number(scalar), dtype.IntScalar(1))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
 }
 
@@ -535,7 +659,11 @@ func ForeachSubScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Sca
 	l := listed(c, "_foreach_sub_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Sub(out, t[0], l.Number(scalar), dtype.IntScalar(1))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
 }
 
@@ -563,7 +691,11 @@ func ForeachSubScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Sub(out, t[0], l.Number(scalars[i]), dtype.IntScalar(1))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
 }
 
@@ -573,7 +705,11 @@ func ForeachSubScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Sub(out, t[0], l.Number(scalars[i]), dtype.IntScalar(1))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
 }
 
@@ -582,7 +718,11 @@ func ForeachMulScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([
 	l := listed(c, "_foreach_mul", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Mul(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Mul(out, t[0], number)
 	})
 }
 
@@ -591,7 +731,11 @@ func ForeachMulScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Sca
 	l := listed(c, "_foreach_mul_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Mul(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Mul(out, t[0], number)
 	})
 }
 
@@ -619,7 +763,11 @@ func ForeachMulScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Mul(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Mul(out, t[0], number)
 	})
 }
 
@@ -629,7 +777,11 @@ func ForeachMulScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Mul(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Mul(out, t[0], number)
 	})
 }
 
@@ -658,7 +810,11 @@ func ForeachDivScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([
 	l := listed(c, "_foreach_div", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Div(out, t[0], l.Number(scalar), "")
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Div(out, t[0], number, "")
 	})
 }
 
@@ -667,7 +823,11 @@ func ForeachDivScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Sca
 	l := listed(c, "_foreach_div_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Div(out, t[0], l.Number(scalar), "")
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Div(out, t[0], number, "")
 	})
 }
 
@@ -695,7 +855,11 @@ func ForeachDivScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Div(out, t[0], l.Number(scalars[i]), "")
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Div(out, t[0], number, "")
 	})
 }
 
@@ -705,7 +869,11 @@ func ForeachDivScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Div(out, t[0], l.Number(scalars[i]), "")
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Div(out, t[0], number, "")
 	})
 }
 
@@ -734,7 +902,11 @@ func ForeachClampMaxScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scala
 	l := listed(c, "_foreach_clamp_max", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.ClampMax(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.ClampMax(out, t[0], number)
 	})
 }
 
@@ -743,7 +915,11 @@ func ForeachClampMaxScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtyp
 	l := listed(c, "_foreach_clamp_max_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.ClampMax(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.ClampMax(out, t[0], number)
 	})
 }
 
@@ -771,7 +947,11 @@ func ForeachClampMaxScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.S
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.ClampMax(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.ClampMax(out, t[0], number)
 	})
 }
 
@@ -781,7 +961,11 @@ func ForeachClampMaxScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.ClampMax(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.ClampMax(out, t[0], number)
 	})
 }
 
@@ -790,7 +974,11 @@ func ForeachClampMinScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scala
 	l := listed(c, "_foreach_clamp_min", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.ClampMin(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.ClampMin(out, t[0], number)
 	})
 }
 
@@ -799,7 +987,11 @@ func ForeachClampMinScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtyp
 	l := listed(c, "_foreach_clamp_min_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.ClampMin(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.ClampMin(out, t[0], number)
 	})
 }
 
@@ -827,7 +1019,11 @@ func ForeachClampMinScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.S
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.ClampMin(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.ClampMin(out, t[0], number)
 	})
 }
 
@@ -837,7 +1033,11 @@ func ForeachClampMinScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.ClampMin(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.ClampMin(out, t[0], number)
 	})
 }
 
@@ -846,7 +1046,11 @@ func ForeachMaximumScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 	l := listed(c, "_foreach_maximum", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Maximum(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Maximum(out, t[0], number)
 	})
 }
 
@@ -855,7 +1059,11 @@ func ForeachMaximumScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype
 	l := listed(c, "_foreach_maximum_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Maximum(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Maximum(out, t[0], number)
 	})
 }
 
@@ -883,7 +1091,11 @@ func ForeachMaximumScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Maximum(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Maximum(out, t[0], number)
 	})
 }
 
@@ -893,7 +1105,11 @@ func ForeachMaximumScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []d
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Maximum(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Maximum(out, t[0], number)
 	})
 }
 
@@ -902,7 +1118,11 @@ func ForeachMinimumScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 	l := listed(c, "_foreach_minimum", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Minimum(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Minimum(out, t[0], number)
 	})
 }
 
@@ -911,7 +1131,11 @@ func ForeachMinimumScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype
 	l := listed(c, "_foreach_minimum_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Minimum(out, t[0], l.Number(scalar))
+		number := l.Number(scalar)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Minimum(out, t[0], number)
 	})
 }
 
@@ -939,7 +1163,11 @@ func ForeachMinimumScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Minimum(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Minimum(out, t[0], number)
 	})
 }
 
@@ -949,7 +1177,11 @@ func ForeachMinimumScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []d
 	defer l.Close()
 	l.fit(len(scalars))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Minimum(out, t[0], l.Number(scalars[i]))
+		number := l.Number(scalars[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Minimum(out, t[0], number)
 	})
 }
 
@@ -958,7 +1190,11 @@ func ForeachPowScalar(c aten.Ctx, self []*tensor.Tensor, exponent dtype.Scalar) 
 	l := listed(c, "_foreach_pow", self)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Pow(out, t[0], l.Number(exponent))
+		number := l.Number(exponent)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Pow(out, t[0], number)
 	})
 }
 
@@ -967,7 +1203,11 @@ func ForeachPowScalarInPlace(c aten.Ctx, self []*tensor.Tensor, exponent dtype.S
 	l := listed(c, "_foreach_pow_", self)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Pow(out, t[0], l.Number(exponent))
+		number := l.Number(exponent)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Pow(out, t[0], number)
 	})
 }
 
@@ -995,7 +1235,11 @@ func ForeachPowScalars(c aten.Ctx, self []*tensor.Tensor, exponent []dtype.Scala
 	defer l.Close()
 	l.fit(len(exponent))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Pow(out, t[0], l.Number(exponent[i]))
+		number := l.Number(exponent[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Pow(out, t[0], number)
 	})
 }
 
@@ -1005,7 +1249,11 @@ func ForeachPowScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, exponent []dtyp
 	defer l.Close()
 	l.fit(len(exponent))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Pow(out, t[0], l.Number(exponent[i]))
+		number := l.Number(exponent[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Pow(out, t[0], number)
 	})
 }
 
@@ -1014,7 +1262,11 @@ func ForeachPowBase(c aten.Ctx, self dtype.Scalar, exponent []*tensor.Tensor) ([
 	l := listed(c, "_foreach_pow", exponent)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Pow(out, l.Number(self), t[0])
+		number := l.Number(self)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Pow(out, number, t[0])
 	})
 }
 
@@ -1023,7 +1275,11 @@ func ForeachLerpScalar(c aten.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Ten
 	l := listed(c, "_foreach_lerp", self, tensors1)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Lerp(out, t[0], t[1], l.Number(weight))
+		number := l.Number(weight)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Lerp(out, t[0], t[1], number)
 	})
 }
 
@@ -1032,7 +1288,11 @@ func ForeachLerpScalarInPlace(c aten.Ctx, self []*tensor.Tensor, tensors1 []*ten
 	l := listed(c, "_foreach_lerp_", self, tensors1)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Lerp(out, t[0], t[1], l.Number(weight))
+		number := l.Number(weight)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Lerp(out, t[0], t[1], number)
 	})
 }
 
@@ -1060,7 +1320,11 @@ func ForeachLerpScalars(c aten.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Te
 	defer l.Close()
 	l.fit(len(weight))
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Lerp(out, t[0], t[1], l.Number(weight[i]))
+		number := l.Number(weight[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Lerp(out, t[0], t[1], number)
 	})
 }
 
@@ -1070,7 +1334,11 @@ func ForeachLerpScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, tensors1 []*te
 	defer l.Close()
 	l.fit(len(weight))
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Lerp(out, t[0], t[1], l.Number(weight[i]))
+		number := l.Number(weight[i])
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Lerp(out, t[0], t[1], number)
 	})
 }
 
@@ -1117,7 +1385,11 @@ func ForeachAddcmulTensor(c aten.Ctx, self []*tensor.Tensor, tensor1 []*tensor.T
 	l := listed(c, "_foreach_addcmul", self, tensor1, tensor2)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Addcmul(out, t[0], t[1], t[2], l.element(scalars, i))
+		number := l.element(scalars, i)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Addcmul(out, t[0], t[1], t[2], number)
 	})
 }
 
@@ -1126,7 +1398,11 @@ func ForeachAddcmulTensorInPlace(c aten.Ctx, self []*tensor.Tensor, tensor1 []*t
 	l := listed(c, "_foreach_addcmul_", self, tensor1, tensor2)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Addcmul(out, t[0], t[1], t[2], l.element(scalars, i))
+		number := l.element(scalars, i)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Addcmul(out, t[0], t[1], t[2], number)
 	})
 }
 
@@ -1173,7 +1449,11 @@ func ForeachAddcdivTensor(c aten.Ctx, self []*tensor.Tensor, tensor1 []*tensor.T
 	l := listed(c, "_foreach_addcdiv", self, tensor1, tensor2)
 	defer l.Close()
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Addcdiv(out, t[0], t[1], t[2], l.element(scalars, i))
+		number := l.element(scalars, i)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Addcdiv(out, t[0], t[1], t[2], number)
 	})
 }
 
@@ -1182,7 +1462,11 @@ func ForeachAddcdivTensorInPlace(c aten.Ctx, self []*tensor.Tensor, tensor1 []*t
 	l := listed(c, "_foreach_addcdiv_", self, tensor1, tensor2)
 	defer l.Close()
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Addcdiv(out, t[0], t[1], t[2], l.element(scalars, i))
+		number := l.element(scalars, i)
+		if l.Err != nil {
+			return nil, l.Err
+		}
+		return c.Addcdiv(out, t[0], t[1], t[2], number)
 	})
 }
 
@@ -1199,7 +1483,9 @@ func ForeachNorm(c aten.Ctx, self []*tensor.Tensor, ord dtype.Scalar, d dtype.DT
 func ForeachMax(c aten.Ctx, self []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_max", self)
 	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return c.Max(out, t[0]) })
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Max(out, t[0])
+	})
 }
 
 // ForeachMm applies mm to each item.

@@ -29,6 +29,14 @@ type profile struct {
 	values func(i int) float64 // of the elements
 }
 
+// one is a number that tensors of the profile's dtype can be added to in place.
+func (p profile) one() dtype.Scalar {
+	if p.d == dtype.Bool {
+		return dtype.BoolScalar(true)
+	}
+	return dtype.IntScalar(1)
+}
+
 func (p profile) String() string { return fmt.Sprint(p.d, p.sizes) }
 
 // halves are values with zeros, ones is positive and a probability besides.
@@ -58,8 +66,17 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"tensor_split_tensor": func(_ profile, t *testing.T) map[string]any {
 		return map[string]any{"tensor_indices_or_sections": given(t, dtype.Int64, nil, 2)}
 	},
-	"quantile":    func(p profile, t *testing.T) map[string]any { return map[string]any{"q": given(t, p.d, nil, 1)} },
-	"nanquantile": func(p profile, t *testing.T) map[string]any { return map[string]any{"q": given(t, p.d, nil, 1)} },
+	"quantile":                func(p profile, t *testing.T) map[string]any { return map[string]any{"q": given(t, p.d, nil, 1)} },
+	"nanquantile":             func(p profile, t *testing.T) map[string]any { return map[string]any{"q": given(t, p.d, nil, 1)} },
+	"foreach_add__scalar":     inPlace,
+	"foreach_sub__scalar":     inPlace,
+	"foreach_mul__scalar":     inPlace,
+	"foreach_maximum__scalar": inPlace,
+	"foreach_minimum__scalar": inPlace,
+	"foreach_addcmul_tensor":  packed,
+	"foreach_addcmul__tensor": packed,
+	"foreach_addcdiv_tensor":  packed,
+	"foreach_addcdiv__tensor": packed,
 	"histogramdd": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"bins": []int64{2, 3}}
 	},
@@ -624,7 +641,9 @@ func (p profile) argument(t *testing.T, a schema.Arg, want reflect.Type) (v refl
 		if !a.Type.Optional {
 			v.Set(reflect.ValueOf(random.New(random.MT19937, 1)))
 		}
-	case *float64, []float64, []dtype.Scalar: // none
+	case []dtype.Scalar: // of lists with one tensor
+		v.Set(reflect.ValueOf([]dtype.Scalar{p.one()}))
+	case *float64, []float64: // none
 	default:
 		return v, v.Kind() == reflect.Pointer && want != reflect.TypeFor[*storage.Storage]()
 	}
@@ -741,6 +760,14 @@ func everyOperator(t *testing.T) []*schema.Operator {
 		}
 	}
 	return list
+}
+
+// inPlace has a scalar for an operator on lists in place.
+func inPlace(p profile, _ *testing.T) map[string]any { return map[string]any{"scalar": p.one()} }
+
+// packed has a vector with a number for each tensor of a list.
+func packed(_ profile, t *testing.T) map[string]any {
+	return map[string]any{"scalars": given(t, dtype.Float64, []int64{1}, 1)}
 }
 
 // trained has operators of training do something in one dtype.

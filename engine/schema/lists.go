@@ -56,13 +56,18 @@ func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
 	return &e
 }
 
+// floatsOf are the sets of dtypes whose floats and complex numbers are those of another set.
+var floatsOf = map[string]string{"all": "floats_complex", "numbers": "floats_complex", "signed": "floats_complex", "floating_complex": "floats_complex",
+	"ordered": "floats", "reals": "floats", "floating": "floats", "wide_floating_complex": "wide", "wide_floating": "doubles"}
+
 // dtypesInPlace are the dtypes that an operator takes in place: those of its results.
 func dtypesInPlace(o *Operator) string {
-	switch floats := strings.NewReplacer("wide_floating_complex", "wide", "wide_floating", "doubles", "floating_complex", "floats_complex", "floating", "floats"); {
+	floats, found := floatsOf[o.DTypes]
+	switch {
 	case o.Promotion == "real":
-		return "ordered"
-	case strings.HasSuffix(o.Promotion, "_float"):
-		return floats.Replace(o.DTypes)
+		return "reals"
+	case found && strings.HasSuffix(o.Promotion, "_float"):
+		return floats
 	}
 	return o.DTypes
 }

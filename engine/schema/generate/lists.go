@@ -46,7 +46,7 @@ var eachTypes = map[string]string{"Tensor": "*tensor.Tensor", "Tensor[]": "[]*te
 
 // eachFunction is the function of an operator that applies of, whose function is f, to each item of lists.
 func eachFunction(o, of *schema.Operator, f *function) (string, error) {
-	var params, tensors, checks []string
+	var params, tensors, checks, numbers []string
 	values := map[string]string{} // of each parameter, for the item i
 	for _, a := range o.Args {
 		typ, name := eachTypes[a.Type.String()], schema.Camel(a.Name, false)
@@ -87,7 +87,11 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 			}
 			name, rest = rest[0], rest[1:]
 		}
-		args[outs+i] = eachArgument(o, name, values[name], p.typ)
+		args[outs+i] = values[name]
+		if number := eachNumber(o, name, values[name], p.typ); number != "" {
+			args[outs+i] = "number"
+			numbers = append(numbers, "number := "+number+"\nif l.Err != nil {\nreturn nil, l.Err\n}\n")
+		}
 		if typ := argType(o, name); typ == "Tensor" && p.typ == "*tensor.Tensor" {
 			checks = append(checks, fmt.Sprintf("\tl.zeroDim(%s)\n", values[name]))
 		}
@@ -97,7 +101,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 	if len(o.Returns) == 0 {
 		result, run = "error", "inPlace"
 	}
-	closure := "func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return " + call + " }"
+	closure := "func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {\n" + strings.Join(numbers, "") + "return " + call + "\n}"
 	if len(of.Returns) == 0 {
 		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
 	}
@@ -122,15 +126,15 @@ func takesRest(o *schema.Operator, name string, p param) bool {
 	return p.typ == "*tensor.Tensor" || p.typ == "dtype.Scalar" && (strings.HasPrefix(typ, "Scalar") || typ == "Tensor")
 }
 
-// eachArgument is an argument of the call for an item: numbers are tensors where the parameter is one, and the other way round.
-func eachArgument(o *schema.Operator, name, value, typ string) string {
+// eachNumber is the tensor of a number, or the number of a tensor, where the call for an item takes the one and its operator has the other; "" elsewhere.
+func eachNumber(o *schema.Operator, name, value, typ string) string {
 	switch given := argType(o, name); {
 	case typ == "*tensor.Tensor" && strings.HasPrefix(given, "Scalar"):
 		return "l.Number(" + value + ")"
 	case typ == "dtype.Scalar" && given == "Tensor":
 		return "l.element(" + value + ", i)"
 	}
-	return value
+	return ""
 }
 
 // eachDefault is the default of a parameter that items do not give.
