@@ -276,7 +276,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setList(err, r)
 	},
 	func(c aten.Ctx, f frame) error { // avg_pool1d
-		r0, err := c.AvgPool1d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5))
+		r0, err := c.AvgPool1d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // backward
@@ -2888,11 +2888,11 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.avg_pool2d
-		r0, err := c.NnAvgPool2d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
+		r0, err := c.NnAvgPool2d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.avg_pool3d
-		r0, err := c.NnAvgPool3d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
+		r0, err := c.NnAvgPool3d(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.batch_norm
@@ -3285,6 +3285,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // nonzero_numpy
 		r, err := c.NonzeroNumpy(f.tensor(0))
 		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // nonzero_static
+		r0, err := c.NonzeroStatic(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // norm
 		r0, err := c.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
@@ -4095,7 +4099,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // slice_scatter
-		r0, err := c.SliceScatter(f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
+		r0, err := c.SliceScatter(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // slogdet

@@ -181,6 +181,11 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
   return lt_give(LT_OP(slice_scatter), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_slice_scatter_out(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t *out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)src}, {.i = dim}, {.i = start}, {.i = end}, {.i = step}, {.pointer = out}};
+  return lt_run(LT_OP(slice_scatter), LT_OUT, false, a);
+}
+
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)src}, {.list = {size, size_len}}, {.list = {stride, stride_len}}, {.i = storage_offset}};
   return lt_give(LT_OP(as_strided_scatter), false, a, out);

@@ -116,6 +116,16 @@ TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out)
   return lt_run(LT_OP(nonzero), LT_OUT, false, a);
 }
 
+TENSOR_API tensor_status tensor_nonzero_static(const tensor_t *self, int64_t size, int64_t fill_value, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.i = size}, {.i = fill_value}};
+  return lt_give(LT_OP(nonzero_static), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nonzero_static_out(const tensor_t *self, int64_t size, int64_t fill_value, tensor_t *out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.i = size}, {.i = fill_value}, {.pointer = out}};
+  return lt_run(LT_OP(nonzero_static), LT_OUT, false, a);
+}
+
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "nonzero_numpy", "out"); LT_RESULT(out_len, "nonzero_numpy", "out_len");
   lt_value a[1] = {{.pointer = (void *)self}};

@@ -777,14 +777,29 @@ TENSOR_API tensor_status tensor_avg_pool1d(const tensor_t *self, const int64_t *
   return lt_give(LT_OP(avg_pool1d), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_avg_pool1d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t *out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.i = ceil_mode}, {.i = count_include_pad}, {.pointer = out}};
+  return lt_run(LT_OP(avg_pool1d), LT_OUT, false, a);
+}
+
 TENSOR_API tensor_status tensor_nn_avg_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out) {
   lt_value a[7] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.i = ceil_mode}, {.i = count_include_pad}, {.i = divisor_override}};
   return lt_give(LT_OP(nn_avg_pool2d), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_nn_avg_pool2d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t *out) {
+  lt_value a[8] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.i = ceil_mode}, {.i = count_include_pad}, {.i = divisor_override}, {.pointer = out}};
+  return lt_run(LT_OP(nn_avg_pool2d), LT_OUT, false, a);
+}
+
 TENSOR_API tensor_status tensor_nn_avg_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out) {
   lt_value a[7] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.i = ceil_mode}, {.i = count_include_pad}, {.i = divisor_override}};
   return lt_give(LT_OP(nn_avg_pool3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_avg_pool3d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t *out) {
+  lt_value a[8] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.i = ceil_mode}, {.i = count_include_pad}, {.i = divisor_override}, {.pointer = out}};
+  return lt_run(LT_OP(nn_avg_pool3d), LT_OUT, false, a);
 }
 
 TENSOR_API tensor_status tensor_adaptive_avg_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out) {

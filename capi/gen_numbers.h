@@ -839,6 +839,7 @@ enum {
   LT_OP_node_weak,
   LT_OP_nonzero,
   LT_OP_nonzero_numpy,
+  LT_OP_nonzero_static,
   LT_OP_norm,
   LT_OP_norm_name,
   LT_OP_normal_size,

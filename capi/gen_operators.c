@@ -4883,6 +4883,12 @@ static const lt_parameter of_nonzero_numpy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_nonzero_static[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'I', -1, LT_BY_NAME, {0}},
+    {"fill_value", NULL, 'I', -1, LT_BY_NAME | LT_DEFAULT, {.i = -1}},
+};
+
 static const lt_parameter of_norm[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"p", NULL, 's', -1, LT_DEFAULT | LT_OPTIONAL, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
@@ -7448,7 +7454,7 @@ lt_operator lt_operators[] = {
     {lt_run, "autocast_decrement_nesting", "autocast_decrement_nesting", "autocast_decrement_nesting_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "autocast_increment_nesting", "autocast_increment_nesting", "autocast_increment_nesting_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "autograd_grad", "autograd_grad", "autograd_grad_", of_autograd_grad, 7, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, sequence of Tensor grad_outputs=[], bool retain_graph=None, bool create_graph=False, bool allow_unused=False, bool materialize_grads=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "avg_pool1d", "avg_pool1d", "avg_pool1d_", of_avg_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "avg_pool1d", "avg_pool1d", "avg_pool1d_", of_avg_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "backward", "backward", "backward_", of_backward, 5, "", "", "(sequence of Tensor tensors, sequence of Tensor gradients=[], bool retain_graph=None, bool create_graph=False, sequence of Tensor inputs=[])", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "baddbmm", "baddbmm", "baddbmm_", of_baddbmm, 5, "T", "out", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "bartlett_window", "bartlett_window", "bartlett_window_", of_bartlett_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -8121,8 +8127,8 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices_", of_nn_adaptive_max_pool3d_with_indices, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.affine_grid", "nn.affine_grid", "nn.affine_grid_", of_nn_affine_grid, 3, "T", "out", "(Tensor theta, sequence of int size, bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.alpha_dropout", "nn.alpha_dropout", "nn.alpha_dropout_", of_nn_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
-    {lt_run, "nn.avg_pool2d", "nn.avg_pool2d", "nn.avg_pool2d_", of_nn_avg_pool2d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.avg_pool3d", "nn.avg_pool3d", "nn.avg_pool3d_", of_nn_avg_pool3d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.avg_pool2d", "nn.avg_pool2d", "nn.avg_pool2d_", of_nn_avg_pool2d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.avg_pool3d", "nn.avg_pool3d", "nn.avg_pool3d_", of_nn_avg_pool3d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.batch_norm", "nn.batch_norm", "nn.batch_norm_", of_nn_batch_norm, 8, "T", "out", "(Tensor input, Tensor running_mean, Tensor running_var, Tensor weight=None, Tensor bias=None, bool training=False, float momentum=0.1, float eps=1e-05)", 1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.binary_cross_entropy", "nn.binary_cross_entropy", "nn.binary_cross_entropy_", of_nn_binary_cross_entropy, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits_", of_nn_binary_cross_entropy_with_logits, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor pos_weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -8221,6 +8227,7 @@ lt_operator lt_operators[] = {
     {lt_run, "node_weak", "node_weak", "node_weak_", of_node_weak, 1, "J", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nonzero", "nonzero", "nonzero_", of_nonzero, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nonzero_numpy", "nonzero_numpy", "nonzero_numpy_", of_nonzero_numpy, 1, "A", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nonzero_static", "nonzero_static", "nonzero_static_", of_nonzero_static, 3, "T", "out", "(Tensor input, *, int size, int fill_value=-1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "norm", "norm", "norm_", of_norm, 5, "T", "out", "(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "norm.name", "norm", "norm_", of_norm_name, 5, "T", "out", "(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "normal.size", "normal", "normal_", of_normal_size, 7, "T", "out", "(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
@@ -8425,7 +8432,7 @@ lt_operator lt_operators[] = {
     {lt_run, "sinh", "sinh", "sinh_", of_sinh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "slice", "slice", "slice_", of_slice, 5, "T", "out", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "slice_copy", "slice_copy", "slice_copy_", of_slice_copy, 5, "T", "out", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
-    {lt_run, "slice_scatter", "slice_scatter", "slice_scatter_", of_slice_scatter, 6, "T", "out", "(Tensor input, Tensor src, int dim=0, int start=None, int end=None, int step=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "slice_scatter", "slice_scatter", "slice_scatter_", of_slice_scatter, 6, "T", "out", "(Tensor input, Tensor src, int dim=0, int start=None, int end=None, int step=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "slogdet", "slogdet", "slogdet_", of_slogdet, 1, "TT", "sign\0logabsdet", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "smm", "smm", "smm_", of_smm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "softmax", "softmax", "softmax_", of_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},

@@ -861,6 +861,7 @@ TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tenso
 // A copy of `self` in which `src` replaces positions start:end:step of a dimension.
 // Absent: start TENSOR_NONE, end TENSOR_NONE.
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
+TENSOR_API tensor_status tensor_slice_scatter_out(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t *out);
 
 // A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
 // Absent: storage_offset TENSOR_NONE.
@@ -2904,6 +2905,11 @@ TENSOR_API tensor_status tensor_take_along_dim_out(const tensor_t *self, const t
 TENSOR_API tensor_status tensor_nonzero(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_nonzero_out(const tensor_t *self, tensor_t *out);
 
+// Returns the first `size` rows of `nonzero`, of int64 (`size`, the number of dimensions), and rows of `fill_value` where there are fewer. Its
+// shape does not depend on values.
+TENSOR_API tensor_status tensor_nonzero_static(const tensor_t *self, int64_t size, int64_t fill_value, tensor_t **out);
+TENSOR_API tensor_status tensor_nonzero_static_out(const tensor_t *self, int64_t size, int64_t fill_value, tensor_t *out);
+
 // The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
 TENSOR_API tensor_status tensor_nonzero_numpy(const tensor_t *self, tensor_t ***out, int64_t *out_len);
 
@@ -4628,14 +4634,17 @@ TENSOR_API tensor_status tensor_nn_max_pool3d_with_indices(const tensor_t *self,
 // `count_include_pad` False not at all.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_avg_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t **out);
+TENSOR_API tensor_status tensor_avg_pool1d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t *out);
 
 // The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
 // Absent: stride NULL with stride_len 0, divisor_override TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_avg_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_avg_pool2d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t *out);
 
 // The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
 // Absent: stride NULL with stride_len 0, divisor_override TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_avg_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_avg_pool3d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t *out);
 
 // The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
 TENSOR_API tensor_status tensor_adaptive_avg_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);

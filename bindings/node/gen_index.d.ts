@@ -1742,6 +1742,11 @@ export class Tensor extends Handle {
    */
   nonzero(options?: { out?: Tensor | null }): Tensor;
   /**
+   * Returns the first `size` rows of `nonzero`, of int64 (`size`, the number of dimensions), and rows of `fill_value` where there are fewer. Its
+   * shape does not depend on values.
+   */
+  nonzeroStatic(options: { size: Int; fillValue?: Int; out?: Tensor | null }): Tensor;
+  /**
    * `nonzero` under NumPy's name.
    */
   argwhere(): Tensor;
@@ -1999,11 +2004,11 @@ export class Tensor extends Handle {
   /**
    * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
    */
-  sliceScatter(src: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-  sliceScatter(src: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-  sliceScatter(src: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
-  sliceScatter(src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
-  sliceScatter(src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int): Tensor;
+  sliceScatter(src: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+  sliceScatter(src: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+  sliceScatter(src: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+  sliceScatter(src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; out?: Tensor | null }): Tensor;
+  sliceScatter(src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null }): Tensor;
   /**
    * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
    */
@@ -5321,6 +5326,13 @@ export function nonzero(input: TensorLike, options?: { out?: Tensor | null }): T
 /** nonzero, off the event loop. */
 export function nonzeroAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Returns the first `size` rows of `nonzero`, of int64 (`size`, the number of dimensions), and rows of `fill_value` where there are fewer. Its
+ * shape does not depend on values.
+ */
+export function nonzeroStatic(input: TensorLike, options: { size: Int; fillValue?: Int; out?: Tensor | null }): Tensor;
+/** nonzeroStatic, off the event loop. */
+export function nonzeroStaticAsync(input: TensorLike, options: { size: Int; fillValue?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
  * The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
  */
 export function nonzeroNumpy(input: TensorLike): Tensor[];
@@ -5737,19 +5749,19 @@ export function selectScatterAsync(input: TensorLike, src: TensorLike, dim: Int 
 /**
  * A copy of `self` in which `src` replaces positions start:end:step of a dimension.
  */
-export function sliceScatter(input: TensorLike, options: { src: TensorLike; dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function sliceScatter(input: TensorLike, src: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int }): Tensor;
-export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int }): Tensor;
-export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int }): Tensor;
-export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int): Tensor;
+export function sliceScatter(input: TensorLike, options: { src: TensorLike; dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+export function sliceScatter(input: TensorLike, src: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; out?: Tensor | null }): Tensor;
+export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null }): Tensor;
 /** sliceScatter, off the event loop. */
-export function sliceScatterAsync(input: TensorLike, options: { src: TensorLike; dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: TensorLike, src: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; signal?: Signal | null }): Promise<Tensor>;
-export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: TensorLike, options: { src: TensorLike; dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: TensorLike, src: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
  */
@@ -7857,19 +7869,19 @@ export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, s
  * The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
  * `count_include_pad` False not at all.
  */
-export function avgPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
-export function avgPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
-export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
-export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
-export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean }): Tensor;
-export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean): Tensor;
+export function avgPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { out?: Tensor | null }): Tensor;
 /** avgPool1d, off the event loop. */
-export function avgPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
  */
@@ -12704,55 +12716,55 @@ export namespace nn {
    * The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
    * `count_include_pad` False not at all.
    */
-  export function avgPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
-  export function avgPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
-  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
-  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
-  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean }): Tensor;
-  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean): Tensor;
+  export function avgPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; out?: Tensor | null }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { out?: Tensor | null }): Tensor;
   /** avgPool1d, off the event loop. */
-  export function avgPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
    */
-  export function avgPool2d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool2d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null }): Tensor;
-  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null): Tensor;
+  export function avgPool2d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { out?: Tensor | null }): Tensor;
   /** avgPool2d, off the event loop. */
-  export function avgPool2dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
    */
-  export function avgPool3d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool3d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
-  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null }): Tensor;
-  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null): Tensor;
+  export function avgPool3d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { out?: Tensor | null }): Tensor;
   /** avgPool3d, off the event loop. */
-  export function avgPool3dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
    */

@@ -904,6 +904,8 @@ const lt_nonzero = lt.nonzero;
 const lt_nonzeroAsync = lt.nonzeroAsync;
 const lt_nonzeroNumpy = lt.nonzeroNumpy;
 const lt_nonzeroNumpyAsync = lt.nonzeroNumpyAsync;
+const lt_nonzeroStatic = lt.nonzeroStatic;
+const lt_nonzeroStaticAsync = lt.nonzeroStaticAsync;
 const lt_norm = lt.norm;
 const lt_normAsync = lt.normAsync;
 const lt_normal = lt.normal;
@@ -2272,6 +2274,8 @@ export {
   lt_nonzeroAsync as nonzeroAsync,
   lt_nonzeroNumpy as nonzeroNumpy,
   lt_nonzeroNumpyAsync as nonzeroNumpyAsync,
+  lt_nonzeroStatic as nonzeroStatic,
+  lt_nonzeroStaticAsync as nonzeroStaticAsync,
   lt_norm as norm,
   lt_normAsync as normAsync,
   lt_normal as normal,

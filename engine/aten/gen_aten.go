@@ -3698,6 +3698,26 @@ func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	return
 }
 
+// NonzeroStatic is the operator nonzero_static.
+func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+		if err := outOnly("nonzero_static", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nonzero_static", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NonzeroStatic; does != nil {
+			return does(c, out, self, size, fill)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nonzero_static", key)
+			return nil, err
+		}
+	}
+	return composed.NonzeroStatic(c, out, self, size, fill)
+}
+
 // NonzeroNumpy is the operator nonzero_numpy.
 func (c Ctx) NonzeroNumpy(self *tensor.Tensor) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
@@ -4464,18 +4484,25 @@ func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tens
 }
 
 // SliceScatter is the operator slice_scatter.
-func (c Ctx) SliceScatter(self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self) | keys(src)); key != 0 {
-		if err := unmixed("slice_scatter", key, keys(self)|keys(src)); err != nil {
+func (c Ctx) SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(src)); key != 0 {
+		if err := outOnly("slice_scatter", key, keys(self)|keys(src)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("slice_scatter", key, keys(out)|keys(self)|keys(src)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SliceScatter; does != nil {
-			return does(c, self, src, dim, start, end, step)
+			return does(c, out, self, src, dim, start, end, step)
 		}
 		err = Refused("slice_scatter", key)
 		return
 	}
-	return ops.SliceScatter(self, src, dim, start, end, step)
+	r0, err = ops.SliceScatter(out, self, src, dim, start, end, step)
+	if err == nil {
+		wrote(out)
+	}
+	return
 }
 
 // AsStridedScatter is the operator as_strided_scatter.
@@ -10443,33 +10470,63 @@ func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding
 }
 
 // AvgPool1d is the operator avg_pool1d.
-func (c Ctx) AvgPool1d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("avg_pool1d", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("avg_pool1d", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).AvgPool1d; does != nil {
-			return does(c, self, kernel, stride, padding, ceil, includePad)
+			return does(c, out, self, kernel, stride, padding, ceil, includePad)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("avg_pool1d", key)
+			return nil, err
 		}
 	}
-	return composed.AvgPool1d(c, self, kernel, stride, padding, ceil, includePad)
+	return composed.AvgPool1d(c, out, self, kernel, stride, padding, ceil, includePad)
 }
 
 // NnAvgPool2d is the operator nn.avg_pool2d.
-func (c Ctx) NnAvgPool2d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
+func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.avg_pool2d", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.avg_pool2d", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NnAvgPool2d; does != nil {
-			return does(c, self, kernel, stride, padding, ceil, includePad, divisor)
+			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nn.avg_pool2d", key)
+			return nil, err
 		}
 	}
-	return composed.NnAvgPool2d(c, self, kernel, stride, padding, ceil, includePad, divisor)
+	return composed.NnAvgPool2d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // NnAvgPool3d is the operator nn.avg_pool3d.
-func (c Ctx) NnAvgPool3d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self) | c.casting(1)); key != 0 {
+func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | c.casting(1)); key != 0 {
+		if err := outOnly("nn.avg_pool3d", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.avg_pool3d", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NnAvgPool3d; does != nil {
-			return does(c, self, kernel, stride, padding, ceil, includePad, divisor)
+			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nn.avg_pool3d", key)
+			return nil, err
 		}
 	}
-	return composed.NnAvgPool3d(c, self, kernel, stride, padding, ceil, includePad, divisor)
+	return composed.NnAvgPool3d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // AdaptiveAvgPool1d is the operator adaptive_avg_pool1d.

@@ -260,6 +260,7 @@ var entries = []entry{
 	{"take", "Take", "kernel", "rule", true, false, false, 0x1ffff, ""},
 	{"take_along_dim", "TakeAlongDim", "kernel", "rule", true, false, false, 0x1ffff, ""},
 	{"nonzero", "Nonzero", "kernel", "constant", true, false, true, 0x1ffff, ""},
+	{"nonzero_static", "NonzeroStatic", "composite", "constant", true, false, false, 0x1ffff, ""},
 	{"nonzero_numpy", "NonzeroNumpy", "kernel", "constant", true, false, true, 0x1ffff, ""},
 	{"argwhere", "Argwhere", "composite", "constant", true, false, true, 0x1ffff, ""},
 	{"put", "Put", "kernel", "rule", true, false, false, 0x1ffff, ""},

@@ -152,6 +152,7 @@ var formulas = aten.Backend{
 	Take:                                  recordTake,
 	TakeAlongDim:                          recordTakeAlongDim,
 	Nonzero:                               recordNonzero,
+	NonzeroStatic:                         recordNonzeroStatic,
 	Put:                                   recordPut,
 	Scatter:                               recordScatter,
 	ScatterValue:                          recordScatterValue,
@@ -2606,6 +2607,16 @@ func recordNonzero(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	return
 }
 
+func recordNonzeroStatic(c aten.Ctx, out, self *tensor.Tensor, size, fill int64) (result *tensor.Tensor, err error) {
+	r, err := overwrites(c, "nonzero_static", "NonzeroStaticBackward0", out, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NonzeroStatic(out, self, size, fill)
+	r.cleared(err)
+	return
+}
+
 func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate bool) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "put", "PutBackward0", out, self, source)
 	if err != nil {
@@ -3116,21 +3127,22 @@ func recordSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int64)
 	return
 }
 
-func recordSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "slice_scatter", "SliceScatterBackward0", nil, self, src)
+func recordSliceScatter(c aten.Ctx, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "slice_scatter", "SliceScatterBackward0", out, self, src)
 	if err != nil {
 		return
 	}
 	srcLike := likeOf(src)
-	result, err = r.c.SliceScatter(self, src, dim, start, end, step)
+	result, err = r.c.SliceScatter(out, self, src, dim, start, end, step)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Keep(s.c.SliceScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
+				return s.release(2, s.Keep(s.c.SliceScatter(nil, s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
 			}
 			return s.release(1, s.Keep(s.c.Slice(s.consume(s.take(0)), dim, start, end, step)))
 		}
+		r.publish()
 	}
 	return
 }
@@ -5867,23 +5879,29 @@ func recordNnMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, strid
 	return
 }
 
-func recordAvgPool1d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
+func recordAvgPool1d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().AvgPool1d(c, self, kernel, stride, padding, ceil, includePad)
+	result, err = into(c, "avg_pool1d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().AvgPool1d(c, made, self, kernel, stride, padding, ceil, includePad)
+	})
 	named(since, "SqueezeBackward1", result)
 	return
 }
 
-func recordNnAvgPool2d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
+func recordNnAvgPool2d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnAvgPool2d(c, self, kernel, stride, padding, ceil, includePad, divisor)
+	result, err = into(c, "nn.avg_pool2d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnAvgPool2d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
+	})
 	named(since, "AvgPool2DBackward0", result)
 	return
 }
 
-func recordNnAvgPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
+func recordNnAvgPool3d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = aten.Composed().NnAvgPool3d(c, self, kernel, stride, padding, ceil, includePad, divisor)
+	result, err = into(c, "nn.avg_pool3d", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnAvgPool3d(c, made, self, kernel, stride, padding, ceil, includePad, divisor)
+	})
 	named(since, "AvgPool3DBackward0", result)
 	return
 }

@@ -43,6 +43,7 @@ func init() {
 		SignalPad:                        SignalPad,
 		Stft:                             Stft,
 		Istft:                            Istft,
+		NonzeroStatic:                    NonzeroStatic,
 		Argwhere:                         Argwhere,
 		SegmentReduce:                    SegmentReduce,
 		Hstack:                           Hstack,

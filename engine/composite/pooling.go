@@ -43,18 +43,18 @@ func NnMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, pad
 }
 
 // AvgPool1d is the mean of each window of signals.
-func AvgPool1d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
-	return avgPool(c, "avg_pool1d", 1, self, kernel, stride, padding, ceil, includePad, ops.NoInt)
+func AvgPool1d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
+	return avgPool(c, "avg_pool1d", 1, out, self, kernel, stride, padding, ceil, includePad, ops.NoInt)
 }
 
 // NnAvgPool2d is the mean of each window of images.
-func NnAvgPool2d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
-	return avgPool(c, "nn_avg_pool2d", 2, self, kernel, stride, padding, ceil, includePad, divisor)
+func NnAvgPool2d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	return avgPool(c, "nn_avg_pool2d", 2, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // NnAvgPool3d is the mean of each window of volumes.
-func NnAvgPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
-	return avgPool(c, "nn_avg_pool3d", 3, self, kernel, stride, padding, ceil, includePad, divisor)
+func NnAvgPool3d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	return avgPool(c, "nn_avg_pool3d", 3, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
 // AdaptiveAvgPool1d is the mean of each of so many windows of signals.
@@ -133,14 +133,14 @@ func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.
 	return p.GiveBoth(p.alone(self, values), p.alone(self, indices))
 }
 
-func avgPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+func avgPool(c aten.Ctx, op string, n int, out, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
 	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil, counted: n == 2}
 	defer p.Close()
 	if divisor == 0 {
 		p.Failf("divisor_override must not be 0")
 	}
 	images := p.rows(p.images(self))
-	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
+	return p.result(out, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
 		return c.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)
 	})))
 }
@@ -194,7 +194,7 @@ func lpPool(c aten.Ctx, op string, n int, self *tensor.Tensor, power float64, ke
 	}
 	powers := s.Binary(c.Pow, self, s.Float(power))
 	means := s.Step(func() (*tensor.Tensor, error) {
-		return avgPool(c, op, n, powers, kernel, stride, nil, ceil, true, ops.NoInt)
+		return avgPool(c, op, n, nil, powers, kernel, stride, nil, ceil, true, ops.NoInt)
 	})
 	if s.Err != nil {
 		return nil, s.Err

@@ -38,7 +38,9 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 			return nil, status.Runtimef("%s: expected all elements of std >= 0.0, but got %v", op, low)
 		}
 	}
-	s.Do(func() error { return iter.SameDType(op, out, d) })
+	if out != nil { // numbers are drawn in its dtype
+		d = out.DType()
+	}
 	if c.Level() != nil { // a factory draws for each batch element of vmap, what it makes is not written to
 		standard := s.Step(func() (*tensor.Tensor, error) {
 			return c.NormalSize(nil, 0, 1, sizes, g, d, tensor.NoLayout, dev)

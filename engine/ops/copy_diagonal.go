@@ -103,11 +103,12 @@ func SelectScatter(self, src *tensor.Tensor, dim, index int64) (*tensor.Tensor, 
 }
 
 // SliceScatter replaces part of a dimension.
-func SliceScatter(self, src *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.Tensor, error) {
-	const op = "slice_scatter"
-	return replaced(op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
-		return view.Slice(op, t, dim, start.Or(0), end.Or(math.MaxInt64), step)
-	})
+func SliceScatter(out, self, src *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.Tensor, error) {
+	s := within("slice_scatter")
+	defer s.Close()
+	return s.result(out, s.Keep(replaced(s.Op, self, src, func(t *tensor.Tensor) (*tensor.Tensor, error) {
+		return view.Slice(s.Op, t, dim, start.Or(0), end.Or(math.MaxInt64), step)
+	})))
 }
 
 // AsStridedScatter replaces the elements of a view of self's storage; the result has self's geometry.

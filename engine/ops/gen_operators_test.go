@@ -300,6 +300,7 @@ var operators = map[string]any{
 	"take":                                  ctx.Take,
 	"take_along_dim":                        ctx.TakeAlongDim,
 	"nonzero":                               ctx.Nonzero,
+	"nonzero_static":                        ctx.NonzeroStatic,
 	"nonzero_numpy":                         ctx.NonzeroNumpy,
 	"argwhere":                              ctx.Argwhere,
 	"put":                                   ctx.Put,

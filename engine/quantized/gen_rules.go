@@ -418,9 +418,9 @@ func quantizedSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int
 	}))
 }
 
-func quantizedSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
-	return one(place(c, "slice_scatter", nil, []*tensor.Tensor{self, src}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
-		return single(c.SliceScatter(t[0], t[1], dim, start, end, step))
+func quantizedSliceScatter(c aten.Ctx, out, self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
+	return one(place(c, "slice_scatter", out, []*tensor.Tensor{self, src}, func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.SliceScatter(out, t[0], t[1], dim, start, end, step))
 	}))
 }
 

@@ -345,6 +345,7 @@ class Methods {
   Tensor take(const Tensor &index) const;
   Tensor take_along_dim(const Tensor &indices, const std::optional<Int> &dim = std::nullopt) const;
   Tensor nonzero() const;
+  Tensor nonzero_static(Int size, Int fill_value = -1) const;
   Tensor argwhere() const;
   Tensor put(const Tensor &index, const Tensor &source, Bool accumulate = false) const;
   Tensor put_(const Tensor &index, const Tensor &source, Bool accumulate = false) const;

@@ -3607,6 +3607,18 @@ inline void nonzero_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_nonzero_out(self.get(), out.get()));
 }
 
+// Returns the first `size` rows of `nonzero`, of int64 (`size`, the number of dimensions), and rows of `fill_value` where there are fewer. Its
+// shape does not depend on values.
+inline Tensor nonzero_static(const Tensor &self, Int size, Int fill_value = -1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nonzero_static(self.get(), size, fill_value, out.put()));
+  return out.take();
+}
+
+inline void nonzero_static_out(const Tensor &out, const Tensor &self, Int size, Int fill_value = -1) {
+  detail::check(::tensor_nonzero_static_out(self.get(), size, fill_value, out.get()));
+}
+
 // The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
 inline std::vector<Tensor> nonzero_numpy(const Tensor &self) {
   detail::Result<std::vector<Tensor>> out;
@@ -4139,6 +4151,10 @@ inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, 
   detail::Result<Tensor> out;
   detail::check(::tensor_slice_scatter(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.put()));
   return out.take();
+}
+
+inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
+  detail::check(::tensor_slice_scatter_out(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.get()));
 }
 
 // A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
@@ -7988,6 +8004,10 @@ inline Tensor avg_pool1d(const Tensor &self, const Ints &kernel_size, const Ints
   return out.take();
 }
 
+inline void avg_pool1d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
+  detail::check(::tensor_avg_pool1d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.get()));
+}
+
 // The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
 namespace nn {
 inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
@@ -7997,12 +8017,24 @@ inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints
 }
 }  // namespace nn
 
+namespace nn {
+inline void avg_pool2d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
+  detail::check(::tensor_nn_avg_pool2d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
+}
+}  // namespace nn
+
 // The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
 namespace nn {
 inline Tensor avg_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_avg_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.put()));
   return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void avg_pool3d_out(const Tensor &out, const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
+  detail::check(::tensor_nn_avg_pool3d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.get()));
 }
 }  // namespace nn
 
@@ -13798,6 +13830,8 @@ template <>
 inline Tensor Methods<Tensor>::take_along_dim(const Tensor &indices, const std::optional<Int> &dim) const { return tensor::take_along_dim(self(), indices, dim); }
 template <>
 inline Tensor Methods<Tensor>::nonzero() const { return tensor::nonzero(self()); }
+template <>
+inline Tensor Methods<Tensor>::nonzero_static(Int size, Int fill_value) const { return tensor::nonzero_static(self(), size, fill_value); }
 template <>
 inline Tensor Methods<Tensor>::argwhere() const { return tensor::argwhere(self()); }
 template <>

@@ -347,3 +347,13 @@ def test_adaptive_pools_of_no_channels():
         with pytest.raises(RuntimeError, match=r"\[2, 0"):
             largest(torch.ones(2, 0, *[4] * n), 2)
     assert F.interpolate(torch.ones(2, 0, 4, 4), size=(2, 2), mode="area").shape == (2, 0, 2, 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_means_of_windows_written_to_out(n):
+    pool = [torch.nn.functional.avg_pool1d, torch.nn.functional.avg_pool2d, torch.nn.functional.avg_pool3d][n - 1]
+    x = torch.rand(2, 3, *[6] * n)
+    out = torch.empty(0)
+    assert pool(x, 2, out=out) is out and torch.equal(out, pool(x, 2))
+    with pytest.raises(RuntimeError, match="dtype"):
+        pool(x, 2, out=torch.empty(0, dtype=torch.float64))

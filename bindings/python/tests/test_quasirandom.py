@@ -1,7 +1,8 @@
 """Sobol sequences, with points that PyTorch draws."""
 
-import libtensor as torch
 import pytest
+
+import libtensor as torch
 from libtensor.quasirandom import SobolEngine
 
 

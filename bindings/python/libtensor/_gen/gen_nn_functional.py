@@ -1139,7 +1139,7 @@ def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 
 @_operator("avg_pool1d")
-def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True):
+def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, *, out=None):
     """The mean of each window of `kernel_size` elements of signals `input` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
     `count_include_pad` False not at all.
 
@@ -1149,7 +1149,7 @@ def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
 
 
 @_operator("nn.avg_pool2d")
-def avg_pool2d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool2d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
     """The mean of each window of images `input` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `input` is.
 
     >>> torch.nn.functional.avg_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
@@ -1159,7 +1159,7 @@ def avg_pool2d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
 
 
 @_operator("nn.avg_pool3d")
-def avg_pool3d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool3d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
     """The mean of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
 
     >>> torch.nn.functional.avg_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)

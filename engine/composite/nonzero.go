@@ -1,0 +1,30 @@
+package composite
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// NonzeroStatic returns the first size rows of Nonzero, and rows of fill where there are fewer.
+func NonzeroStatic(c aten.Ctx, out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
+	const op = "nonzero_static"
+	if size < 0 {
+		return nil, status.Runtimef("%s: 'size' must be an non-negative integer, but got %d", op, size)
+	}
+	s := within(c, op)
+	defer s.Close()
+	rows := s.Step(func() (*tensor.Tensor, error) {
+		return c.Full(nil, []int64{size, int64(self.Dim())}, dtype.IntScalar(fill), dtype.Int64, tensor.NoLayout, self.Device())
+	})
+	if s.Err == nil && launch.Known(self) {
+		found := s.Keep(c.Nonzero(nil, self))
+		if s.Err == nil {
+			n := min(size, found.Sizes()[0])
+			s.Copy(s.Narrow(rows, 0, 0, n), s.Narrow(found, 0, 0, n))
+		}
+	}
+	return s.result(out, rows)
+}
