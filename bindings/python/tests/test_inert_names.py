@@ -239,3 +239,12 @@ def test_private_names_that_packages_import():
     assert BroadcastingList2[int] is None and callable(_nn.gelu)
     assert (_device, _dtype, _layout, _qscheme) == (torch.device, torch.dtype, torch.layout, torch.qscheme)
     assert (_int, _float) == (int, float) and isinstance(1.5, Number) and _size is not None
+
+
+def test_all_of_every_public_module_names_what_it_has():
+    left = ("dask", "hdf5", "__main__", "_neighbours", ".lib", "tensorboard")  # those that need other packages
+    for found in pkgutil.walk_packages(torch.__path__, "libtensor."):
+        if not any(part in found.name for part in left):
+            module = importlib.import_module(found.name)
+            names = set(getattr(module, "__all__", ())) - set(left)
+            assert [name for name in sorted(names) if not hasattr(module, name)] == [], found.name

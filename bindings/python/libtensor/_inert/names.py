@@ -278,5 +278,6 @@ refuse(
     "ScriptObject ScriptFunction ScriptModule ScriptMethod Graph Node Value Block Argument CompilationUnit FunctionSchema ErrorReport",
 )
 refuse(_refused, SCRIPT, "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType AnyType ClassType")
+refuse(_refused, "torch.load() reads files", "PyTorchFileReader PyTorchFileWriter")
 refuse(_refused, "streams of any kind of device are not supported; torch.cuda has Stream and Event", "Stream Event")
 NAMED |= {name: value for name, value in _refused.items() if name != "__name__"}

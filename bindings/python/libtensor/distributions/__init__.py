@@ -54,6 +54,6 @@ __all__ = [
     *("LowRankMultivariateNormal", "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal"),
     *("OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical"),
     *("StudentT", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "kl_divergence", "register_kl"),
-    *("transform_to"),
+    "transform_to",
 ]
 __all__ += transforms.__all__
