@@ -2,6 +2,7 @@
 
 import enum as _enum
 import sys as _sys
+from types import SimpleNamespace as _SimpleNamespace
 
 from . import Generator, Size, Tensor, device, dtype, layout, memory_format, qscheme
 from ._base.overrides import disabled as DisableTorchFunctionSubclass
@@ -13,7 +14,15 @@ from ._inert import refuse
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "_disabled_torch_function_impl", "device", "dtype", "layout"]
 __all__ += ["is_grad_enabled", "memory_format", "qscheme"]
 
-_nn = gen_nn_functional
+
+def _parse_to(*args, **kwargs):
+    """Returns the device, dtype, non_blocking and memory format of the arguments of Module.to()."""
+    from .nn.modules._state import parse_to
+
+    return parse_to(args, kwargs)
+
+
+_nn = _SimpleNamespace(**{name: getattr(gen_nn_functional, name) for name in gen_nn_functional.__all__}, _parse_to=_parse_to)
 DisableTorchFunction = DisableTorchFunctionSubclass
 TensorBase = _TensorBase = Tensor
 _TensorMeta = type(Tensor)

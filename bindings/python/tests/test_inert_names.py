@@ -237,6 +237,7 @@ def test_private_names_that_packages_import():
     from libtensor.types import Number, _device, _dtype, _float, _int, _layout, _qscheme, _size
 
     assert BroadcastingList2[int] is None and callable(_nn.gelu)
+    assert _nn._parse_to("cpu", torch.float64, non_blocking=True) == (torch.device("cpu"), torch.float64, True, None)
     assert (_device, _dtype, _layout, _qscheme) == (torch.device, torch.dtype, torch.layout, torch.qscheme)
     assert (_int, _float) == (int, float) and isinstance(1.5, Number) and _size is not None
 
