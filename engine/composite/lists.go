@@ -54,6 +54,9 @@ func (l *list) element(t *tensor.Tensor, i int) (r dtype.Scalar) {
 		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(l.lists[0]), t.Sizes())
 		return r
 	}
+	if t.IsMeta() {
+		return dtype.IntScalar(1)
+	}
 	at := l.Select(t, 0, int64(i))
 	l.Do(func() (err error) {
 		r, err = l.C.Item(at)

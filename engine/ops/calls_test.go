@@ -73,10 +73,10 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"foreach_mul__scalar":     inPlace,
 	"foreach_maximum__scalar": inPlace,
 	"foreach_minimum__scalar": inPlace,
-	"foreach_addcmul_tensor":  packed,
-	"foreach_addcmul__tensor": packed,
-	"foreach_addcdiv_tensor":  packed,
-	"foreach_addcdiv__tensor": packed,
+	"foreach_addcmul_tensor":  listed,
+	"foreach_addcmul__tensor": listed,
+	"foreach_addcdiv_tensor":  listed,
+	"foreach_addcdiv__tensor": listed,
 	"histogramdd": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"bins": []int64{2, 3}}
 	},
@@ -641,8 +641,8 @@ func (p profile) argument(t *testing.T, a schema.Arg, want reflect.Type) (v refl
 		if !a.Type.Optional {
 			v.Set(reflect.ValueOf(random.New(random.MT19937, 1)))
 		}
-	case []dtype.Scalar: // of lists with one tensor
-		v.Set(reflect.ValueOf([]dtype.Scalar{p.one()}))
+	case []dtype.Scalar: // for each of two tensors
+		v.Set(reflect.ValueOf([]dtype.Scalar{p.one(), p.one()}))
 	case *float64, []float64: // none
 	default:
 		return v, v.Kind() == reflect.Pointer && want != reflect.TypeFor[*storage.Storage]()
@@ -765,9 +765,9 @@ func everyOperator(t *testing.T) []*schema.Operator {
 // inPlace has a scalar for an operator on lists in place.
 func inPlace(p profile, _ *testing.T) map[string]any { return map[string]any{"scalar": p.one()} }
 
-// packed has a vector with a number for each tensor of a list.
-func packed(_ profile, t *testing.T) map[string]any {
-	return map[string]any{"scalars": given(t, dtype.Float64, []int64{1}, 1)}
+// listed has a vector with a number for each tensor of a list.
+func listed(_ profile, t *testing.T) map[string]any {
+	return map[string]any{"scalars": given(t, dtype.Float64, []int64{2}, 1, 1)}
 }
 
 // trained has operators of training do something in one dtype.
