@@ -201,9 +201,9 @@ def __getattr__(name):
     if name == "Storage":
         return globals()[next(k for k, d in _STORAGES.items() if d is _functions.get_default_dtype()) + "Storage"]
     if name.startswith("_sobol_engine_"):
-        from . import quasirandom
+        import importlib
 
-        return getattr(quasirandom, name)
+        return getattr(importlib.import_module(".quasirandom", __name__), name)
     if name == "default_generator":
         return _default_generator()
     if not name.startswith("__"):

@@ -9,7 +9,8 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from ._inert import identity, refuse, warn_once
+from ._inert import identity, refuse
+from ._inert.compilation import compile
 
 __all__ = ["CallbackTrigger", "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling"]
 __all__ += [
@@ -31,35 +32,6 @@ class CallbackTrigger(enum.Enum):
     LAZY_BACKWARD = 2
     TRITON_AUTOTUNING = 3
     CUDAGRAPH_RECORDING = 4
-
-
-def compile(
-    model: Any = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    disable: bool = False,
-    name: str | None = None,
-    recompile_limit: int | None = None,
-) -> Any:
-    """Returns the function or module `model` unchanged: it runs as it is. Without `model`, returns a decorator. Warns by the first call,
-    unless `disable` is true. Raises RuntimeError when both `mode` and `options` are given.
-
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     double = torch.compile(lambda x: x * 2)
-    >>> double(torch.ones(2))
-    tensor([2., 2.])
-    """
-    if mode is not None and options is not None:
-        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    if not disable:
-        warn_once("torch.compile", "libtensor has no compiler; functions and modules run as they are")
-    return identity if model is None else model
 
 
 def reset() -> None:

@@ -5,7 +5,6 @@ import math
 import os
 import sys
 
-from .. import compiler
 from .._base.device import device as _device
 from .._base.dtypes import NAMES, contiguous_format
 from .._core.tensor import Tensor
@@ -13,6 +12,7 @@ from .._data.create import tensor
 from .._gen import gen_functions as _f
 from .._gen import gen_nn_functional as _nn
 from . import refuse
+from .compilation import compile
 
 ROOT = __name__.partition(".")[0]
 _bool, _int64 = NAMES["bool"], NAMES["int64"]
@@ -268,7 +268,7 @@ NAMED = {name: globals()[name] for name in PUBLIC.split()}
 # Modules that PyTorch's own imports leave in the package.
 NAMED |= {"math": math, "os": os, "sys": sys, "torch": sys.modules[ROOT]}
 NAMED |= {"has_lapack": True, "has_mkl": False, "has_openmp": False, "has_spectral": True}
-NAMED |= {"legacy_contiguous_format": contiguous_format, "compile": compiler.compile}
+NAMED |= {"legacy_contiguous_format": contiguous_format, "compile": compile}
 NAMED |= {name: getattr(_nn, name) for name in ("binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "hinge_embedding_loss")}
 NAMED |= {name: getattr(_nn, name) for name in ("margin_ranking_loss", "triplet_margin_loss", "cosine_embedding_loss")}
 _refused = {"__name__": ROOT}

@@ -37,7 +37,7 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> Gradients:
-        return ctx.hook(grads) if ctx.hook else grads  # type: ignore[no-any-return]
+        return ctx.hook(grads) if ctx.hook else grads
 
 
 def spread(positions: Sequence[int], values: Sequence[Tensor | None], count: int) -> Gradients:

@@ -198,11 +198,12 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
 def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a module with its hooks: pre-hooks, forward, hooks; those for all modules before its own."""
     called: set[int] = set()
-    given = [args, kwargs]
+    given: list[Any] = [args, kwargs]
     try:
         return _call(module, given, called)
     except Exception:
-        _call_remaining(module, *given, called)
+        args, kwargs = given
+        _call_remaining(module, args, kwargs, called)
         raise
 
 
