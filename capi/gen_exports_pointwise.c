@@ -2026,21 +2026,6 @@ TENSOR_API tensor_status tensor_foreach_pow__scalar(const tensor_t *const *self,
   return lt_run(LT_OP(foreach_pow__scalar), LT_FUNCTION, false, a);
 }
 
-TENSOR_API tensor_status tensor_foreach_pow_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len) {
-  LT_RESULT(out, "foreach_pow.list", "out"); LT_RESULT(out_len, "foreach_pow.list", "out_len");
-  lt_value a[2] = {{.list = {self, self_len}}, {.list = {exponent, exponent_len}}};
-  const tensor_status status = lt_run(LT_OP(foreach_pow_list), LT_FUNCTION, false, a);
-  if (status == TENSOR_OK) {
-    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len) {
-  lt_value a[2] = {{.list = {self, self_len}}, {.list = {exponent, exponent_len}}};
-  return lt_run(LT_OP(foreach_pow__list), LT_FUNCTION, false, a);
-}
-
 TENSOR_API tensor_status tensor_foreach_pow_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "foreach_pow.scalars", "out"); LT_RESULT(out_len, "foreach_pow.scalars", "out_len");
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {exponent, exponent_len}}};
@@ -2054,6 +2039,21 @@ TENSOR_API tensor_status tensor_foreach_pow_scalars(const tensor_t *const *self,
 TENSOR_API tensor_status tensor_foreach_pow__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len) {
   lt_value a[2] = {{.list = {self, self_len}}, {.list = {exponent, exponent_len}}};
   return lt_run(LT_OP(foreach_pow__scalars), LT_FUNCTION, false, a);
+}
+
+TENSOR_API tensor_status tensor_foreach_pow_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len) {
+  LT_RESULT(out, "foreach_pow.list", "out"); LT_RESULT(out_len, "foreach_pow.list", "out_len");
+  lt_value a[2] = {{.list = {self, self_len}}, {.list = {exponent, exponent_len}}};
+  const tensor_status status = lt_run(LT_OP(foreach_pow_list), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (tensor_t **)a[0].list.data, *out_len = a[0].list.length;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len) {
+  lt_value a[2] = {{.list = {self, self_len}}, {.list = {exponent, exponent_len}}};
+  return lt_run(LT_OP(foreach_pow__list), LT_FUNCTION, false, a);
 }
 
 TENSOR_API tensor_status tensor_foreach_pow_base(tensor_scalar self, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len) {

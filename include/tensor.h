@@ -2042,18 +2042,18 @@ TENSOR_API tensor_status tensor_foreach_pow_scalar(const tensor_t *const *self, 
 TENSOR_API tensor_status tensor_foreach_pow__scalar(const tensor_t *const *self, int64_t self_len, tensor_scalar exponent);
 
 // Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
-TENSOR_API tensor_status tensor_foreach_pow_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
-
-// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
-TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len);
-
-// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
 TENSOR_API tensor_status tensor_foreach_pow_scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
 
 // Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
 TENSOR_API tensor_status tensor_foreach_pow__scalars(const tensor_t *const *self, int64_t self_len, const tensor_scalar *exponent, int64_t exponent_len);
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+TENSOR_API tensor_status tensor_foreach_pow_list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);
+
+// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+TENSOR_API tensor_status tensor_foreach_pow__list(const tensor_t *const *self, int64_t self_len, const tensor_t *const *exponent, int64_t exponent_len);
 
 // Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
 TENSOR_API tensor_status tensor_foreach_pow_base(tensor_scalar self, const tensor_t *const *exponent, int64_t exponent_len, tensor_t ***out, int64_t *out_len);

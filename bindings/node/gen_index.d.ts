@@ -6805,13 +6805,13 @@ export function foreachPow(input: List<TensorLike>, exponent: Scalar): Tensor[];
 /**
  * Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
  */
-export function foreachPow(input: List<TensorLike>, options: { exponent: List<TensorLike> }): Tensor[];
-export function foreachPow(input: List<TensorLike>, exponent: List<TensorLike>): Tensor[];
+export function foreachPow(input: List<TensorLike>, options: { exponent: List<Scalar> }): Tensor[];
+export function foreachPow(input: List<TensorLike>, exponent: List<Scalar>): Tensor[];
 /**
  * Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
  */
-export function foreachPow(input: List<TensorLike>, options: { exponent: List<Scalar> }): Tensor[];
-export function foreachPow(input: List<TensorLike>, exponent: List<Scalar>): Tensor[];
+export function foreachPow(input: List<TensorLike>, options: { exponent: List<TensorLike> }): Tensor[];
+export function foreachPow(input: List<TensorLike>, exponent: List<TensorLike>): Tensor[];
 /**
  * Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
  */
@@ -6821,11 +6821,11 @@ export function foreachPow(input: Scalar, exponent: List<TensorLike>): Tensor[];
 export function foreachPowAsync(input: List<TensorLike>, options: { exponent: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachPowAsync(input: List<TensorLike>, exponent: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** foreachPow, off the event loop. */
-export function foreachPowAsync(input: List<TensorLike>, options: { exponent: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
-export function foreachPowAsync(input: List<TensorLike>, exponent: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachPow, off the event loop. */
 export function foreachPowAsync(input: List<TensorLike>, options: { exponent: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachPowAsync(input: List<TensorLike>, exponent: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/** foreachPow, off the event loop. */
+export function foreachPowAsync(input: List<TensorLike>, options: { exponent: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
+export function foreachPowAsync(input: List<TensorLike>, exponent: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** foreachPow, off the event loop. */
 export function foreachPowAsync(input: Scalar, options: { exponent: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachPowAsync(input: Scalar, exponent: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -6839,14 +6839,14 @@ export function foreachPow_(input: List<Tensor>, exponent: Scalar): void;
  * Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
  * Raises an error, and changes nothing, where the items of one index do not fit.
  */
-export function foreachPow_(input: List<Tensor>, options: { exponent: List<TensorLike> }): void;
-export function foreachPow_(input: List<Tensor>, exponent: List<TensorLike>): void;
+export function foreachPow_(input: List<Tensor>, options: { exponent: List<Scalar> }): void;
+export function foreachPow_(input: List<Tensor>, exponent: List<Scalar>): void;
 /**
  * Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
  * Raises an error, and changes nothing, where the items of one index do not fit.
  */
-export function foreachPow_(input: List<Tensor>, options: { exponent: List<Scalar> }): void;
-export function foreachPow_(input: List<Tensor>, exponent: List<Scalar>): void;
+export function foreachPow_(input: List<Tensor>, options: { exponent: List<TensorLike> }): void;
+export function foreachPow_(input: List<Tensor>, exponent: List<TensorLike>): void;
 /**
  * Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
  */

@@ -7531,32 +7531,6 @@ func (c Ctx) ForeachPowScalarInPlace(self []*tensor.Tensor, exponent dtype.Scala
 	return composed.ForeachPowScalarInPlace(c, self, exponent)
 }
 
-// ForeachPowList is the operator _foreach_pow.
-func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
-		if err := unmixed("_foreach_pow", key, keysOf(self)|keysOf(exponent)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).ForeachPowList; does != nil {
-			return does(c, self, exponent)
-		}
-	}
-	return composed.ForeachPowList(c, self, exponent)
-}
-
-// ForeachPowListInPlace is the operator _foreach_pow_.
-func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
-	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
-		if err := unmixed("_foreach_pow_", key, keysOf(self)|keysOf(exponent)); err != nil {
-			return err
-		}
-		if does := backend(key).ForeachPowListInPlace; does != nil {
-			return does(c, self, exponent)
-		}
-	}
-	return composed.ForeachPowListInPlace(c, self, exponent)
-}
-
 // ForeachPowScalars is the operator _foreach_pow.
 func (c Ctx) ForeachPowScalars(self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(self)); key != 0 {
@@ -7581,6 +7555,32 @@ func (c Ctx) ForeachPowScalarsInPlace(self []*tensor.Tensor, exponent []dtype.Sc
 		}
 	}
 	return composed.ForeachPowScalarsInPlace(c, self, exponent)
+}
+
+// ForeachPowList is the operator _foreach_pow.
+func (c Ctx) ForeachPowList(self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
+		if err := unmixed("_foreach_pow", key, keysOf(self)|keysOf(exponent)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ForeachPowList; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowList(c, self, exponent)
+}
+
+// ForeachPowListInPlace is the operator _foreach_pow_.
+func (c Ctx) ForeachPowListInPlace(self, exponent []*tensor.Tensor) error {
+	if key := c.ahead(keysOf(self) | keysOf(exponent)); key != 0 {
+		if err := unmixed("_foreach_pow_", key, keysOf(self)|keysOf(exponent)); err != nil {
+			return err
+		}
+		if does := backend(key).ForeachPowListInPlace; does != nil {
+			return does(c, self, exponent)
+		}
+	}
+	return composed.ForeachPowListInPlace(c, self, exponent)
 }
 
 // ForeachPowBase is the operator _foreach_pow.

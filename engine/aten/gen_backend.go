@@ -500,10 +500,10 @@ type Backend struct {
 	ForeachMinimumScalarsInPlace             func(c Ctx, self []*tensor.Tensor, scalars []dtype.Scalar) error
 	ForeachPowScalar                         func(c Ctx, self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error)
 	ForeachPowScalarInPlace                  func(c Ctx, self []*tensor.Tensor, exponent dtype.Scalar) error
-	ForeachPowList                           func(c Ctx, self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error)
-	ForeachPowListInPlace                    func(c Ctx, self, exponent []*tensor.Tensor) error
 	ForeachPowScalars                        func(c Ctx, self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error)
 	ForeachPowScalarsInPlace                 func(c Ctx, self []*tensor.Tensor, exponent []dtype.Scalar) error
+	ForeachPowList                           func(c Ctx, self, exponent []*tensor.Tensor) ([]*tensor.Tensor, error)
+	ForeachPowListInPlace                    func(c Ctx, self, exponent []*tensor.Tensor) error
 	ForeachPowBase                           func(c Ctx, self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error)
 	ForeachLerpScalar                        func(c Ctx, self, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error)
 	ForeachLerpScalarInPlace                 func(c Ctx, self, tensors1 []*tensor.Tensor, weight dtype.Scalar) error

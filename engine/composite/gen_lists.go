@@ -1211,24 +1211,6 @@ func ForeachPowScalarInPlace(c aten.Ctx, self []*tensor.Tensor, exponent dtype.S
 	})
 }
 
-// ForeachPowList applies pow to each item.
-func ForeachPowList(c aten.Ctx, self []*tensor.Tensor, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
-	l := listed(c, "_foreach_pow", self, exponent)
-	defer l.Close()
-	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Pow(out, t[0], t[1])
-	})
-}
-
-// ForeachPowListInPlace applies pow to each item.
-func ForeachPowListInPlace(c aten.Ctx, self []*tensor.Tensor, exponent []*tensor.Tensor) error {
-	l := listed(c, "_foreach_pow_", self, exponent)
-	defer l.Close()
-	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Pow(out, t[0], t[1])
-	})
-}
-
 // ForeachPowScalars applies pow to each item.
 func ForeachPowScalars(c aten.Ctx, self []*tensor.Tensor, exponent []dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_pow", self)
@@ -1254,6 +1236,24 @@ func ForeachPowScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, exponent []dtyp
 			return nil, l.Err
 		}
 		return c.Pow(out, t[0], number)
+	})
+}
+
+// ForeachPowList applies pow to each item.
+func ForeachPowList(c aten.Ctx, self []*tensor.Tensor, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	l := listed(c, "_foreach_pow", self, exponent)
+	defer l.Close()
+	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Pow(out, t[0], t[1])
+	})
+}
+
+// ForeachPowListInPlace applies pow to each item.
+func ForeachPowListInPlace(c aten.Ctx, self []*tensor.Tensor, exponent []*tensor.Tensor) error {
+	l := listed(c, "_foreach_pow_", self, exponent)
+	defer l.Close()
+	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+		return c.Pow(out, t[0], t[1])
 	})
 }
 

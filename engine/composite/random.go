@@ -74,8 +74,10 @@ func SampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (*ten
 	}
 	s := within(c, op)
 	defer s.Close()
-	gammas := s.Step(func() (*tensor.Tensor, error) { return c.StandardGamma(s.Cast(self, dtype.Float64), g) })
-	parts := s.Div(gammas, s.Keep(c.Sum(nil, gammas, []int64{-1}, true, dtype.None)))
+	wide := s.Cast(self, dtype.Float64)
+	gammas := s.Step(func() (*tensor.Tensor, error) { return c.StandardGamma(wide, g) })
+	sums := s.Step(func() (*tensor.Tensor, error) { return c.Sum(nil, gammas, []int64{-1}, true, dtype.None) })
+	parts := s.Div(gammas, sums)
 	parts = s.Step(func() (*tensor.Tensor, error) {
 		return c.Clamp(nil, parts, dtype.FloatScalar(d.SmallestNormal()), dtype.FloatScalar(1-d.Epsilon()/2))
 	})

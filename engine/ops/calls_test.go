@@ -75,10 +75,19 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"foreach_clamp_min__scalar": inPlace,
 	"foreach_maximum__scalar":   inPlace,
 	"foreach_minimum__scalar":   inPlace,
-	"foreach_addcmul_tensor":    listed,
-	"foreach_addcmul__tensor":   listed,
-	"foreach_addcdiv_tensor":    listed,
-	"foreach_addcdiv__tensor":   listed,
+	"foreach_pow__scalar": func(p profile, _ *testing.T) map[string]any {
+		return map[string]any{"exponent": p.one()}
+	},
+	"foreach_pow__scalars": func(p profile, _ *testing.T) map[string]any {
+		return map[string]any{"exponent": []dtype.Scalar{p.one(), p.one()}}
+	},
+	"foreach_pow_base": func(p profile, _ *testing.T) map[string]any {
+		return map[string]any{"self": p.one()}
+	},
+	"foreach_addcmul_tensor":  listed,
+	"foreach_addcmul__tensor": listed,
+	"foreach_addcdiv_tensor":  listed,
+	"foreach_addcdiv__tensor": listed,
 	"histogramdd": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"bins": []int64{2, 3}}
 	},

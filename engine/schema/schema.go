@@ -148,6 +148,7 @@ var DTypeSets = map[string]DTypeSet{
 	"ordered":          {"bool, integers and floats", func(d dtype.DType) bool { return !d.IsComplex() }},
 	"reals":            {"integers and floats", func(d dtype.DType) bool { return d != dtype.Bool && !d.IsComplex() }},
 	"integral":         {"integers", dtype.DType.IsIntegral},
+	"int64":            {"int64", func(d dtype.DType) bool { return d == dtype.Int64 }},
 	"bits":             {"bool and integers", func(d dtype.DType) bool { return d.Category() < dtype.Floating }},
 	"floats":           {"floats", dtype.DType.IsFloatingPoint},
 	"floats_int64":     {"floats and int64", func(d dtype.DType) bool { return d == dtype.Int64 || d.IsFloatingPoint() }},

@@ -6145,21 +6145,7 @@ inline Tensor foreach_pow_(const Tensors &self, const Scalar &exponent) {
 }
 
 // Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
-inline std::vector<Tensor> foreach_pow(const Tensors &self, const Tensors &exponent) {
-  detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_foreach_pow_list(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
-  return out.take();
-}
-
-// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_pow_(const Tensors &self, const Tensors &exponent) {
-  detail::check(::tensor_foreach_pow__list(self.data(), self.size(), exponent.data(), exponent.size()));
-  return self;
-}
-
-// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
-inline std::vector<Tensor> foreach_pow_scalars(const Tensors &self, const Scalars &exponent) {
+inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalars &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_scalars(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
   return out.take();
@@ -6167,8 +6153,22 @@ inline std::vector<Tensor> foreach_pow_scalars(const Tensors &self, const Scalar
 
 // Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_pow__scalars(const Tensors &self, const Scalars &exponent) {
+inline Tensor foreach_pow_(const Tensors &self, const Scalars &exponent) {
   detail::check(::tensor_foreach_pow__scalars(self.data(), self.size(), exponent.data(), exponent.size()));
+  return self;
+}
+
+// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+inline std::vector<Tensor> foreach_pow_list(const Tensors &self, const Tensors &exponent) {
+  detail::Result<std::vector<Tensor>> out;
+  detail::check(::tensor_foreach_pow_list(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
+  return out.take();
+}
+
+// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
+// Raises an error, and changes nothing, where the items of one index do not fit.
+inline Tensor foreach_pow__list(const Tensors &self, const Tensors &exponent) {
+  detail::check(::tensor_foreach_pow__list(self.data(), self.size(), exponent.data(), exponent.size()));
   return self;
 }
 

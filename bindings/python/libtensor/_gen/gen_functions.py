@@ -4422,15 +4422,15 @@ def foreach_minimum_(input, scalar=None, other=None, scalars=None):
     """
 
 
-@_operator("foreach_pow.scalar foreach_pow.list foreach_pow.scalars foreach_pow.base")
+@_operator("foreach_pow.scalar foreach_pow.scalars foreach_pow.list foreach_pow.base")
 def foreach_pow(input, exponent):
     """foreach_pow(sequence of Tensor input, Number exponent)
     Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
 
-    foreach_pow(sequence of Tensor input, sequence of Tensor exponent)
+    foreach_pow(sequence of Tensor input, sequence of Number exponent)
     Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
 
-    foreach_pow(sequence of Tensor input, sequence of Number exponent)
+    foreach_pow(sequence of Tensor input, sequence of Tensor exponent)
     Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
 
     foreach_pow(Number input, sequence of Tensor exponent)
@@ -4438,17 +4438,17 @@ def foreach_pow(input, exponent):
     """
 
 
-@_operator("foreach_pow_.scalar foreach_pow_.list foreach_pow_.scalars")
+@_operator("foreach_pow_.scalar foreach_pow_.scalars foreach_pow_.list")
 def foreach_pow_(input, exponent):
     """foreach_pow_(sequence of Tensor input, Number exponent)
     Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
     Raises an error, and changes nothing, where the items of one index do not fit.
 
-    foreach_pow_(sequence of Tensor input, sequence of Tensor exponent)
+    foreach_pow_(sequence of Tensor input, sequence of Number exponent)
     Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
     Raises an error, and changes nothing, where the items of one index do not fit.
 
-    foreach_pow_(sequence of Tensor input, sequence of Number exponent)
+    foreach_pow_(sequence of Tensor input, sequence of Tensor exponent)
     Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
     Raises an error, and changes nothing, where the items of one index do not fit.
     """
