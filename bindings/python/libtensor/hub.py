@@ -87,8 +87,8 @@ except ImportError:
 
 
 def _get_torch_home() -> str:
-    cache = os.path.join(os.getenv(ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR), "torch")
-    return os.path.expanduser(os.getenv(ENV_TORCH_HOME, cache))
+    cache = os.path.join(os.getenv("XDG_CACHE_HOME", DEFAULT_CACHE_DIR), "torch")
+    return os.path.expanduser(os.getenv("TORCH_HOME", cache))
 
 
 def get_dir() -> str:
@@ -105,7 +105,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 def _open(url: str) -> Any:
     """Opens a URL. Raises URLError with the reason if the network cannot be reached."""
     headers = {"User-Agent": "torch.hub"}
-    token = os.environ.get(ENV_GITHUB_TOKEN)
+    token = os.environ.get("GITHUB_TOKEN")
     if token and urlparse(url).hostname in ("github.com", "api.github.com"):
         headers["Authorization"] = f"token {token}"
     try:

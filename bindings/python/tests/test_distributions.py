@@ -243,7 +243,7 @@ def test_divergence_is_chosen_by_class():
         with pytest.raises(NotImplementedError, match="No KL"):
             D.kl_divergence(D.VonMises(0.0, 1.0), D.Normal(0.0, 1.0))
         with pytest.raises(TypeError, match="type_p"):
-            D.register_kl(int, D.Normal)
+            D.register_kl(1, D.Normal)
     finally:
         for pair in [(Mine, D.Normal), (D.Normal, Other), (Mine, Other)]:
             D.kl._KL_REGISTRY.pop(pair, None)

@@ -174,8 +174,9 @@ def test_objects_that_no_constructor_made(kind, use, capfd):
 
 
 def test_public_classes_are_the_packages():
-    for kind in (torch.Tensor, torch.Size, torch.dtype, torch.device, torch.finfo, torch.Generator, torch.UntypedStorage):
+    for kind in (torch.Tensor, torch.Size, torch.dtype, torch.device, torch.finfo, torch.Generator):
         assert kind.__module__ == "libtensor" and getattr(torch, kind.__name__) is kind
+    assert torch.UntypedStorage.__module__ == "libtensor.storage" and torch.storage.UntypedStorage is torch.UntypedStorage
     assert torch.typename(torch.Tensor) == "libtensor.Tensor" and repr(torch.Tensor) == "<class 'libtensor.Tensor'>"
     assert pickle.loads(pickle.dumps(torch.Tensor)) is torch.Tensor
 

@@ -65,6 +65,8 @@ def set_autocast_enabled(device_type, enabled=None):
     kind = checked(device_type)
     if kind in SERVED:
         switch(kind, enabled)
+    elif not isinstance(enabled, bool):
+        raise TypeError(f"set_autocast_enabled(): argument 'enabled' must be bool, not {type(enabled).__name__}")
     else:
         kept.state[kind] = (enabled, kept.state.get(kind, (False, None))[1])
 
@@ -88,6 +90,8 @@ def set_autocast_dtype(device_type, dtype):
     kind = checked(device_type)
     if kind in SERVED:
         set_dtype(kind, dtype)
+    elif not isinstance(dtype, _dtypes.dtype):
+        raise TypeError(f"set_autocast_dtype(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     else:
         kept.state[kind] = (kept.state.get(kind, (False, None))[0], dtype)
 

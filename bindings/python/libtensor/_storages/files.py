@@ -210,14 +210,14 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_seria
 TRUE = ("1", "y", "yes", "true")
 
 
-def is_set(name):
-    """Whether an environment variable is set to yes."""
-    return os.environ.get(name, "0").lower() in TRUE
+def is_yes(value):
+    """Whether the value of an environment variable, None for one that is not set, stands for yes."""
+    return value is not None and value.lower() in TRUE
 
 
 def restricts(weights_only, pickle_module):
     """Whether a load makes tensors and allowed objects alone."""
-    forced, freed = is_set("TORCH_FORCE_WEIGHTS_ONLY_LOAD"), is_set("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    forced, freed = is_yes(os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD")), is_yes(os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"))
     if forced and freed:
         raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
     if forced:

@@ -1,6 +1,5 @@
 """Any object as a pickle and the storages beside it, in the form of PyTorch's files."""
 
-import inspect
 import io
 import struct
 import sys
@@ -152,6 +151,8 @@ class Survey:
             return None
         self.containers[kind] = True
         try:
+            import inspect
+
             return "module", kind, inspect.getsourcefile(kind), inspect.getsource(kind)
         except (OSError, TypeError):  # it was not read from a file
             return None
@@ -161,7 +162,7 @@ class Survey:
         with disabled():
             function, args = self.parts(tensor)
         state = tensor.__dict__ if type(tensor) is Tensor else rebuild.state_of(tensor)
-        if type(tensor) is Tensor and not state:
+        if type(tensor) is Tensor and not state or getattr(type(tensor), "_plain_in_files", False):
             return function, args
         return _rebuild_from_type_v2, (function, type(tensor), args, state)
 

@@ -5,7 +5,6 @@ import codecs
 import collections
 import difflib
 import importlib
-import inspect
 import io
 import pickle
 import struct
@@ -81,6 +80,8 @@ def same_source(kind, file, source):
     if is_within(to_torch(kind.__module__), TORCH):
         return kind
     try:
+        import inspect
+
         current = inspect.getsource(kind)
     except (OSError, TypeError):
         current = None

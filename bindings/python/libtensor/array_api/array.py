@@ -45,6 +45,7 @@ class Array(Tensor):
     """
 
     __slots__ = ()
+    _plain_in_files = True
 
     @property
     def size(self):

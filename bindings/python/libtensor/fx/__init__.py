@@ -28,4 +28,10 @@ class GraphModule(Module):
 __all__ += ["GraphModule"]
 __all__ += refuse(globals(), WHY, "Graph CodeGen Interpreter Node Proxy Tracer Transformer symbolic_trace replace_pattern")
 
-from . import _compatibility, graph, graph_module, node, proxy  # noqa: E402
+
+def __getattr__(name):
+    if name in ("_compatibility", "graph", "graph_module", "node", "proxy"):
+        from importlib import import_module
+
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
