@@ -48,14 +48,9 @@ func castCached(c Ctx, t *tensor.Tensor, to dtype.DType, row int) (*tensor.Tenso
 		return cast(c, t, to)
 	}
 	key := castKey{t.History(), to, c.Recording()}
-	casts.lock.Lock()
-	e, found := casts.entries[key]
-	if found && e.storage == t.Storage() && e.version == t.Version() {
-		made := e.made.Alias()
-		casts.lock.Unlock()
+	if made := casts.get(key, t); made != nil {
 		return made, nil
 	}
-	casts.lock.Unlock()
 	made, err := cast(c, t, to)
 	if err != nil {
 		return nil, err
@@ -64,27 +59,46 @@ func castCached(c Ctx, t *tensor.Tensor, to dtype.DType, row int) (*tensor.Tenso
 	return made, nil
 }
 
+// get returns another reference to a conversion of t, or nil where there is none of its present elements.
+func (x *castCache) get(key castKey, t *tensor.Tensor) *tensor.Tensor {
+	x.lock.Lock()
+	defer x.lock.Unlock()
+	if e, found := x.entries[key]; found && e.storage == t.Storage() && e.version == t.Version() {
+		return e.made.Alias()
+	}
+	return nil
+}
+
 // put keeps an entry, whose reference it takes over, in the place of another.
 func (x *castCache) put(key castKey, e castEntry) {
-	x.lock.Lock()
-	before, found := x.entries[key]
-	if !found {
-		key.of.Retain()
-	}
-	x.entries[key] = e
-	x.lock.Unlock()
-	if found {
+	if before, found := x.swap(key, e); found {
 		before.made.Release()
 	}
 }
 
-func (x *castCache) clear() {
+// swap returns the entry in whose place it puts another.
+func (x *castCache) swap(key castKey, e castEntry) (before castEntry, found bool) {
 	x.lock.Lock()
-	entries := x.entries
-	x.entries = map[castKey]castEntry{}
-	x.lock.Unlock()
-	for key, e := range entries {
+	defer x.lock.Unlock()
+	if before, found = x.entries[key]; !found {
+		key.of.Retain()
+	}
+	x.entries[key] = e
+	return before, found
+}
+
+func (x *castCache) clear() {
+	for key, e := range x.take() {
 		e.made.Release()
 		key.of.Release()
 	}
+}
+
+// take empties the cache and returns what it had.
+func (x *castCache) take() map[castKey]castEntry {
+	x.lock.Lock()
+	defer x.lock.Unlock()
+	entries := x.entries
+	x.entries = map[castKey]castEntry{}
+	return entries
 }

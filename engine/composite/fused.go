@@ -6,7 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -17,12 +17,12 @@ type fused struct {
 	c     aten.Ctx
 	op    string
 	rows  [][5]*tensor.Tensor
-	parts []kernel.Update
+	parts []launch.Update
 	skip  bool // a gradient was not finite
 }
 
 // fuse checks the lists, of which empty states stand for none, and reads what a scaler of gradients has found. all is what every part has.
-func fuse(c aten.Ctx, op string, all kernel.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
+func fuse(c aten.Ctx, op string, all launch.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
 	f := &fused{c: c, op: op, rows: make([][5]*tensor.Tensor, len(lists[0]))}
 	for k, list := range lists {
 		if len(list) == 0 && k > 1 {
@@ -64,7 +64,7 @@ func (f *fused) check(t *tensor.Tensor, written bool) error {
 	if key := t.Keys() &^ tensor.Gradient; key != 0 {
 		return aten.Refused(f.op, key&-key)
 	}
-	if t.Device() != device.Host && !t.IsMeta() {
+	if t.Device() != device.Host && launch.Known(t) {
 		return status.NotImplementedf("%s: tensors must be on the CPU, but one is on %v", f.op, t.Device())
 	}
 	if !written || !f.c.Recording() {
@@ -78,7 +78,7 @@ func (f *fused) check(t *tensor.Tensor, written bool) error {
 
 // number reads a tensor of one element, which is 1 on the meta device.
 func (f *fused) number(t *tensor.Tensor) (float64, error) {
-	if t.IsMeta() {
+	if !launch.Known(t) {
 		return 1, nil
 	}
 	n, err := f.c.Item(t)
@@ -89,7 +89,7 @@ func (f *fused) number(t *tensor.Tensor) (float64, error) {
 }
 
 // steps calls set with the count of steps of each parameter.
-func (f *fused) steps(counts []*tensor.Tensor, set func(p *kernel.Update, step float64)) error {
+func (f *fused) steps(counts []*tensor.Tensor, set func(p *launch.Update, step float64)) error {
 	if len(counts) != len(f.rows) {
 		return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", f.op, len(f.rows), len(counts))
 	}
@@ -130,7 +130,7 @@ func toInt(b bool) int32 {
 
 // FusedSgd updates parameters by stochastic gradient descent.
 func FusedSgd(c aten.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
-	all := kernel.Update{Kind: kernel.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
+	all := launch.Update{Kind: launch.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
 	if momentum == 0 {
 		momentumBufferList = nil
 	} else if len(momentumBufferList) == 0 {
@@ -145,18 +145,18 @@ func FusedSgd(c aten.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weig
 
 // FusedAdam updates parameters by Adam.
 func FusedAdam(c aten.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	return fusedAdam(c, "_fused_adam_", kernel.Update{Kind: kernel.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+	return fusedAdam(c, "_fused_adam_", launch.Update{Kind: launch.Adam, Maximize: toInt(maximize), Decay: weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // FusedAdamw updates parameters by AdamW.
 func FusedAdamw(c aten.Ctx, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs, stateSteps []*tensor.Tensor, lr, beta1, beta2, weightDecay, eps float64, amsgrad, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	return fusedAdam(c, "_fused_adamw_", kernel.Update{Kind: kernel.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
+	return fusedAdam(c, "_fused_adamw_", launch.Update{Kind: launch.AdamW, Maximize: toInt(maximize), Decoupled: lr * weightDecay, Beta1: beta1, Beta2: beta2, Eps: eps}, lr, amsgrad,
 		gradScale, foundInf, stateSteps, self, grads, expAvgs, expAvgSqs, maxExpAvgSqs)
 }
 
 // fusedAdam has the parameters, gradients, and the states in lists.
-func fusedAdam(c aten.Ctx, op string, all kernel.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor, steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
+func fusedAdam(c aten.Ctx, op string, all launch.Update, lr float64, amsgrad bool, gradScale, foundInf *tensor.Tensor, steps []*tensor.Tensor, lists ...[]*tensor.Tensor) error {
 	needed := 4
 	if amsgrad {
 		needed = 5
@@ -170,7 +170,7 @@ func fusedAdam(c aten.Ctx, op string, all kernel.Update, lr float64, amsgrad boo
 	if err != nil {
 		return err
 	}
-	err = f.steps(steps, func(p *kernel.Update, step float64) {
+	err = f.steps(steps, func(p *launch.Update, step float64) {
 		p.Step, p.Root = lr/(1-math.Pow(p.Beta1, step)), math.Sqrt(1-math.Pow(p.Beta2, step))
 	})
 	if err != nil {
@@ -185,11 +185,11 @@ func FusedAdagrad(c aten.Ctx, self, grads, stateSums, stateSteps []*tensor.Tenso
 	if len(stateSums) != len(self) {
 		return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", op, len(self), len(stateSums))
 	}
-	f, err := fuse(c, op, kernel.Update{Kind: kernel.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
+	f, err := fuse(c, op, launch.Update{Kind: launch.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
 	if err != nil {
 		return err
 	}
-	err = f.steps(stateSteps, func(p *kernel.Update, step float64) { p.Step = lr / (1 + (step-1)*lrDecay) })
+	err = f.steps(stateSteps, func(p *launch.Update, step float64) { p.Step = lr / (1 + (step-1)*lrDecay) })
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -54,7 +55,7 @@ func (l *list) element(t *tensor.Tensor, i int) (r dtype.Scalar) {
 		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(l.lists[0]), t.Sizes())
 		return r
 	}
-	if t.IsMeta() {
+	if !launch.Known(t) {
 		return dtype.IntScalar(1)
 	}
 	at := l.Select(t, 0, int64(i))

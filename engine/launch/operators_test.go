@@ -27,6 +27,7 @@ var allowed = map[string]string{
 	"../ops/files.go Bytes":          "files are made of storages' bytes",
 	"../ops/query.go kernel.Tier":    "the instructions in use, which a user asks for",
 	"../ops/query.go parallel":       "the number of threads, which a user sets",
+	"../ops/update.go Data":          "whether parameters share memory, which their addresses tell",
 	"../ops/types.go host":           "links the device that every build has",
 }
 

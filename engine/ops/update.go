@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/iter"
-	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -13,9 +12,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// UpdateAll updates parameters by their gradients. A row has the tensors of a parameter in the order of kernel.Update, nil where there is none, and a part
+// UpdateAll updates parameters by their gradients. A row has the tensors of a parameter in the order of launch.Update, nil where there is none, and a part
 // what else the kernel is told. Nothing is written where one of the tensors does not fit.
-func UpdateAll(op string, rows [][5]*tensor.Tensor, parts []kernel.Update) error {
+func UpdateAll(op string, rows [][5]*tensor.Tensor, parts []launch.Update) error {
 	for i, row := range rows {
 		if err := checkUpdate(op, i, row, parts[i].Scale != 1); err != nil {
 			return err
@@ -68,7 +67,7 @@ func shareMemory(rows [][5]*tensor.Tensor) bool {
 	var spans []span
 	for i, row := range rows {
 		for _, t := range row {
-			if t == nil || t.Numel() == 0 || t.IsMeta() {
+			if t == nil || t.Numel() == 0 || !launch.Known(t) {
 				continue
 			}
 			last := int64(0)
@@ -93,7 +92,7 @@ func shareMemory(rows [][5]*tensor.Tensor) bool {
 }
 
 // updateRows launches the update of tensors that fit, through row-major copies where the tensors of a row do not lie alike.
-func updateRows(op string, rows [][5]*tensor.Tensor, parts []kernel.Update) error {
+func updateRows(op string, rows [][5]*tensor.Tensor, parts []launch.Update) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	rows = slices.Clone(rows)
