@@ -125,6 +125,17 @@ static void shapes() {
   CHECK(shape(x.flatten({0}, {1})) == Sizes{6} && shape(x.movedim({0}, {1})) == (Sizes{3, 2}));
 }
 
+// Operators on lists give a list, or write to the tensors of the first one.
+static void lists() {
+  const std::vector<Tensor> list{zeros({2}), zeros({3})};
+  foreach_add_(list, {ones({2}), ones({3})}, 2);
+  foreach_neg_({list[0], list[1]});
+  const std::vector<Tensor> halves = foreach_div(list, 2);
+  CHECK(list[0].sum().item<float>() == -4 && halves[1].sum().item<float>() == -3);
+  fused_sgd_(list, halves, {}, 0, 0, 1, 0, false, false, true);
+  CHECK(list[1].sum().item<float>() == -3);
+}
+
 static void makers() {
   CHECK(zeros({}).dim() == 0 && ones({0}).numel() == 0 && shape(empty({2, 0})) == (Sizes{2, 0}) &&
         full({}, 3).item<int>() == 3 && full({2}, {7}).sum().item<int>() == 14);
@@ -173,6 +184,6 @@ static void gradients() {
 
 int main() {
   const int64_t before = tensor_live_handles();
-  network(), convolutions(), reductions(), shapes(), makers(), values(), gradients();
+  network(), convolutions(), reductions(), shapes(), lists(), makers(), values(), gradients();
   CHECK(tensor_live_handles() == before);
 }

@@ -5302,9 +5302,8 @@ inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::n
 // plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
 // `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
 // 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
-inline Tensor fused_sgd_(const Tensors &self, const Tensors &grads, const Tensors &momentum_buffer_list, Real weight_decay, Real momentum, Real lr, Real dampening, Bool nesterov, Bool maximize, Bool is_first_step, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
+inline void fused_sgd_(const Tensors &self, const Tensors &grads, const Tensors &momentum_buffer_list, Real weight_decay, Real momentum, Real lr, Real dampening, Bool nesterov, Bool maximize, Bool is_first_step, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
   detail::check(::tensor_fused_sgd_(self.data(), self.size(), grads.data(), grads.size(), momentum_buffer_list.data(), momentum_buffer_list.size(), weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, detail::get(grad_scale), detail::get(found_inf)));
-  return self;
 }
 
 // Updates all parameters `self` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
@@ -5312,24 +5311,21 @@ inline Tensor fused_sgd_(const Tensors &self, const Tensors &grads, const Tensor
 // `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
 // `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
 // 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
-inline Tensor fused_adam_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
+inline void fused_adam_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
   detail::check(::tensor_fused_adam_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf)));
-  return self;
 }
 
 // As `fused_adam_`, with decoupled weight decay: `self` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is.
-inline Tensor fused_adamw_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
+inline void fused_adamw_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
   detail::check(::tensor_fused_adamw_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf)));
-  return self;
 }
 
 // Updates all parameters `self` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
 // `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
 // `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
 // 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
-inline Tensor fused_adagrad_(const Tensors &self, const Tensors &grads, const Tensors &state_sums, const Tensors &state_steps, Real lr, Real lr_decay, Real weight_decay, Real eps, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
+inline void fused_adagrad_(const Tensors &self, const Tensors &grads, const Tensors &state_sums, const Tensors &state_steps, Real lr, Real lr_decay, Real weight_decay, Real eps, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
   detail::check(::tensor_fused_adagrad_(self.data(), self.size(), grads.data(), grads.size(), state_sums.data(), state_sums.size(), state_steps.data(), state_steps.size(), lr, lr_decay, weight_decay, eps, maximize, detail::get(grad_scale), detail::get(found_inf)));
-  return self;
 }
 
 // Returns a list with the results of `abs` for the tensors of `self` and the corresponding items of other lists.
@@ -5341,9 +5337,8 @@ inline std::vector<Tensor> foreach_abs(const Tensors &self) {
 
 // Writes the results of `abs` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_abs_(const Tensors &self) {
+inline void foreach_abs_(const Tensors &self) {
   detail::check(::tensor_foreach_abs_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `acos` for the tensors of `self` and the corresponding items of other lists.
@@ -5355,9 +5350,8 @@ inline std::vector<Tensor> foreach_acos(const Tensors &self) {
 
 // Writes the results of `acos` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_acos_(const Tensors &self) {
+inline void foreach_acos_(const Tensors &self) {
   detail::check(::tensor_foreach_acos_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `asin` for the tensors of `self` and the corresponding items of other lists.
@@ -5369,9 +5363,8 @@ inline std::vector<Tensor> foreach_asin(const Tensors &self) {
 
 // Writes the results of `asin` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_asin_(const Tensors &self) {
+inline void foreach_asin_(const Tensors &self) {
   detail::check(::tensor_foreach_asin_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `atan` for the tensors of `self` and the corresponding items of other lists.
@@ -5383,9 +5376,8 @@ inline std::vector<Tensor> foreach_atan(const Tensors &self) {
 
 // Writes the results of `atan` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_atan_(const Tensors &self) {
+inline void foreach_atan_(const Tensors &self) {
   detail::check(::tensor_foreach_atan_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `ceil` for the tensors of `self` and the corresponding items of other lists.
@@ -5397,9 +5389,8 @@ inline std::vector<Tensor> foreach_ceil(const Tensors &self) {
 
 // Writes the results of `ceil` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_ceil_(const Tensors &self) {
+inline void foreach_ceil_(const Tensors &self) {
   detail::check(::tensor_foreach_ceil_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `cos` for the tensors of `self` and the corresponding items of other lists.
@@ -5411,9 +5402,8 @@ inline std::vector<Tensor> foreach_cos(const Tensors &self) {
 
 // Writes the results of `cos` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_cos_(const Tensors &self) {
+inline void foreach_cos_(const Tensors &self) {
   detail::check(::tensor_foreach_cos_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `cosh` for the tensors of `self` and the corresponding items of other lists.
@@ -5425,9 +5415,8 @@ inline std::vector<Tensor> foreach_cosh(const Tensors &self) {
 
 // Writes the results of `cosh` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_cosh_(const Tensors &self) {
+inline void foreach_cosh_(const Tensors &self) {
   detail::check(::tensor_foreach_cosh_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `erf` for the tensors of `self` and the corresponding items of other lists.
@@ -5439,9 +5428,8 @@ inline std::vector<Tensor> foreach_erf(const Tensors &self) {
 
 // Writes the results of `erf` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_erf_(const Tensors &self) {
+inline void foreach_erf_(const Tensors &self) {
   detail::check(::tensor_foreach_erf_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `erfc` for the tensors of `self` and the corresponding items of other lists.
@@ -5453,9 +5441,8 @@ inline std::vector<Tensor> foreach_erfc(const Tensors &self) {
 
 // Writes the results of `erfc` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_erfc_(const Tensors &self) {
+inline void foreach_erfc_(const Tensors &self) {
   detail::check(::tensor_foreach_erfc_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `exp` for the tensors of `self` and the corresponding items of other lists.
@@ -5467,9 +5454,8 @@ inline std::vector<Tensor> foreach_exp(const Tensors &self) {
 
 // Writes the results of `exp` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_exp_(const Tensors &self) {
+inline void foreach_exp_(const Tensors &self) {
   detail::check(::tensor_foreach_exp_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `expm1` for the tensors of `self` and the corresponding items of other lists.
@@ -5481,9 +5467,8 @@ inline std::vector<Tensor> foreach_expm1(const Tensors &self) {
 
 // Writes the results of `expm1` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_expm1_(const Tensors &self) {
+inline void foreach_expm1_(const Tensors &self) {
   detail::check(::tensor_foreach_expm1_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `floor` for the tensors of `self` and the corresponding items of other lists.
@@ -5495,9 +5480,8 @@ inline std::vector<Tensor> foreach_floor(const Tensors &self) {
 
 // Writes the results of `floor` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_floor_(const Tensors &self) {
+inline void foreach_floor_(const Tensors &self) {
   detail::check(::tensor_foreach_floor_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `frac` for the tensors of `self` and the corresponding items of other lists.
@@ -5509,9 +5493,8 @@ inline std::vector<Tensor> foreach_frac(const Tensors &self) {
 
 // Writes the results of `frac` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_frac_(const Tensors &self) {
+inline void foreach_frac_(const Tensors &self) {
   detail::check(::tensor_foreach_frac_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `lgamma` for the tensors of `self` and the corresponding items of other lists.
@@ -5523,9 +5506,8 @@ inline std::vector<Tensor> foreach_lgamma(const Tensors &self) {
 
 // Writes the results of `lgamma` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_lgamma_(const Tensors &self) {
+inline void foreach_lgamma_(const Tensors &self) {
   detail::check(::tensor_foreach_lgamma_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `log` for the tensors of `self` and the corresponding items of other lists.
@@ -5537,9 +5519,8 @@ inline std::vector<Tensor> foreach_log(const Tensors &self) {
 
 // Writes the results of `log` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_log_(const Tensors &self) {
+inline void foreach_log_(const Tensors &self) {
   detail::check(::tensor_foreach_log_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `log10` for the tensors of `self` and the corresponding items of other lists.
@@ -5551,9 +5532,8 @@ inline std::vector<Tensor> foreach_log10(const Tensors &self) {
 
 // Writes the results of `log10` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_log10_(const Tensors &self) {
+inline void foreach_log10_(const Tensors &self) {
   detail::check(::tensor_foreach_log10_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `log1p` for the tensors of `self` and the corresponding items of other lists.
@@ -5565,9 +5545,8 @@ inline std::vector<Tensor> foreach_log1p(const Tensors &self) {
 
 // Writes the results of `log1p` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_log1p_(const Tensors &self) {
+inline void foreach_log1p_(const Tensors &self) {
   detail::check(::tensor_foreach_log1p_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `log2` for the tensors of `self` and the corresponding items of other lists.
@@ -5579,9 +5558,8 @@ inline std::vector<Tensor> foreach_log2(const Tensors &self) {
 
 // Writes the results of `log2` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_log2_(const Tensors &self) {
+inline void foreach_log2_(const Tensors &self) {
   detail::check(::tensor_foreach_log2_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `neg` for the tensors of `self` and the corresponding items of other lists.
@@ -5593,9 +5571,8 @@ inline std::vector<Tensor> foreach_neg(const Tensors &self) {
 
 // Writes the results of `neg` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_neg_(const Tensors &self) {
+inline void foreach_neg_(const Tensors &self) {
   detail::check(::tensor_foreach_neg_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists.
@@ -5607,9 +5584,8 @@ inline std::vector<Tensor> foreach_reciprocal(const Tensors &self) {
 
 // Writes the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_reciprocal_(const Tensors &self) {
+inline void foreach_reciprocal_(const Tensors &self) {
   detail::check(::tensor_foreach_reciprocal_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `round` for the tensors of `self` and the corresponding items of other lists.
@@ -5621,9 +5597,8 @@ inline std::vector<Tensor> foreach_round(const Tensors &self) {
 
 // Writes the results of `round` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_round_(const Tensors &self) {
+inline void foreach_round_(const Tensors &self) {
   detail::check(::tensor_foreach_round_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists.
@@ -5635,9 +5610,8 @@ inline std::vector<Tensor> foreach_rsqrt(const Tensors &self) {
 
 // Writes the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_rsqrt_(const Tensors &self) {
+inline void foreach_rsqrt_(const Tensors &self) {
   detail::check(::tensor_foreach_rsqrt_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists.
@@ -5649,9 +5623,8 @@ inline std::vector<Tensor> foreach_sigmoid(const Tensors &self) {
 
 // Writes the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_sigmoid_(const Tensors &self) {
+inline void foreach_sigmoid_(const Tensors &self) {
   detail::check(::tensor_foreach_sigmoid_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `sign` for the tensors of `self` and the corresponding items of other lists.
@@ -5663,9 +5636,8 @@ inline std::vector<Tensor> foreach_sign(const Tensors &self) {
 
 // Writes the results of `sign` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_sign_(const Tensors &self) {
+inline void foreach_sign_(const Tensors &self) {
   detail::check(::tensor_foreach_sign_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `sin` for the tensors of `self` and the corresponding items of other lists.
@@ -5677,9 +5649,8 @@ inline std::vector<Tensor> foreach_sin(const Tensors &self) {
 
 // Writes the results of `sin` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_sin_(const Tensors &self) {
+inline void foreach_sin_(const Tensors &self) {
   detail::check(::tensor_foreach_sin_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `sinh` for the tensors of `self` and the corresponding items of other lists.
@@ -5691,9 +5662,8 @@ inline std::vector<Tensor> foreach_sinh(const Tensors &self) {
 
 // Writes the results of `sinh` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_sinh_(const Tensors &self) {
+inline void foreach_sinh_(const Tensors &self) {
   detail::check(::tensor_foreach_sinh_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `sqrt` for the tensors of `self` and the corresponding items of other lists.
@@ -5705,9 +5675,8 @@ inline std::vector<Tensor> foreach_sqrt(const Tensors &self) {
 
 // Writes the results of `sqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_sqrt_(const Tensors &self) {
+inline void foreach_sqrt_(const Tensors &self) {
   detail::check(::tensor_foreach_sqrt_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `tan` for the tensors of `self` and the corresponding items of other lists.
@@ -5719,9 +5688,8 @@ inline std::vector<Tensor> foreach_tan(const Tensors &self) {
 
 // Writes the results of `tan` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_tan_(const Tensors &self) {
+inline void foreach_tan_(const Tensors &self) {
   detail::check(::tensor_foreach_tan_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `tanh` for the tensors of `self` and the corresponding items of other lists.
@@ -5733,9 +5701,8 @@ inline std::vector<Tensor> foreach_tanh(const Tensors &self) {
 
 // Writes the results of `tanh` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_tanh_(const Tensors &self) {
+inline void foreach_tanh_(const Tensors &self) {
   detail::check(::tensor_foreach_tanh_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `trunc` for the tensors of `self` and the corresponding items of other lists.
@@ -5747,9 +5714,8 @@ inline std::vector<Tensor> foreach_trunc(const Tensors &self) {
 
 // Writes the results of `trunc` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_trunc_(const Tensors &self) {
+inline void foreach_trunc_(const Tensors &self) {
   detail::check(::tensor_foreach_trunc_(self.data(), self.size()));
-  return self;
 }
 
 // Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
@@ -5761,9 +5727,8 @@ inline std::vector<Tensor> foreach_add(const Tensors &self, const Scalar &scalar
 
 // Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_add_(const Tensors &self, const Scalar &scalar) {
+inline void foreach_add_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_add__scalar(self.data(), self.size(), scalar.get()));
-  return self;
 }
 
 // Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
@@ -5775,9 +5740,8 @@ inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensors &other
 
 // Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_add_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
+inline void foreach_add_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_add__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
-  return self;
 }
 
 // Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
@@ -5789,9 +5753,8 @@ inline std::vector<Tensor> foreach_add_scalars(const Tensors &self, const Scalar
 
 // Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_add__scalars(const Tensors &self, const Scalars &scalars) {
+inline void foreach_add__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_add__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
@@ -5803,9 +5766,8 @@ inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensor &other,
 
 // Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_add_(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
+inline void foreach_add_(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_add__tensor(self.data(), self.size(), other.get(), alpha.get()));
-  return self;
 }
 
 // Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
@@ -5817,9 +5779,8 @@ inline std::vector<Tensor> foreach_sub(const Tensors &self, const Scalar &scalar
 
 // Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_sub_(const Tensors &self, const Scalar &scalar) {
+inline void foreach_sub_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_sub__scalar(self.data(), self.size(), scalar.get()));
-  return self;
 }
 
 // Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
@@ -5831,9 +5792,8 @@ inline std::vector<Tensor> foreach_sub(const Tensors &self, const Tensors &other
 
 // Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_sub_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
+inline void foreach_sub_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_sub__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
-  return self;
 }
 
 // Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
@@ -5845,9 +5805,8 @@ inline std::vector<Tensor> foreach_sub_scalars(const Tensors &self, const Scalar
 
 // Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_sub__scalars(const Tensors &self, const Scalars &scalars) {
+inline void foreach_sub__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_sub__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
@@ -5859,9 +5818,8 @@ inline std::vector<Tensor> foreach_mul(const Tensors &self, const Scalar &scalar
 
 // Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_mul_(const Tensors &self, const Scalar &scalar) {
+inline void foreach_mul_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_mul__scalar(self.data(), self.size(), scalar.get()));
-  return self;
 }
 
 // Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
@@ -5873,9 +5831,8 @@ inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensors &other
 
 // Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_mul_(const Tensors &self, const Tensors &other) {
+inline void foreach_mul_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_mul__list(self.data(), self.size(), other.data(), other.size()));
-  return self;
 }
 
 // Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
@@ -5887,9 +5844,8 @@ inline std::vector<Tensor> foreach_mul_scalars(const Tensors &self, const Scalar
 
 // Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_mul__scalars(const Tensors &self, const Scalars &scalars) {
+inline void foreach_mul__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_mul__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
@@ -5901,9 +5857,8 @@ inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensor &other)
 
 // Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_mul_(const Tensors &self, const Tensor &other) {
+inline void foreach_mul_(const Tensors &self, const Tensor &other) {
   detail::check(::tensor_foreach_mul__tensor(self.data(), self.size(), other.get()));
-  return self;
 }
 
 // Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
@@ -5915,9 +5870,8 @@ inline std::vector<Tensor> foreach_div(const Tensors &self, const Scalar &scalar
 
 // Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_div_(const Tensors &self, const Scalar &scalar) {
+inline void foreach_div_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_div__scalar(self.data(), self.size(), scalar.get()));
-  return self;
 }
 
 // Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
@@ -5929,9 +5883,8 @@ inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensors &other
 
 // Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_div_(const Tensors &self, const Tensors &other) {
+inline void foreach_div_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_div__list(self.data(), self.size(), other.data(), other.size()));
-  return self;
 }
 
 // Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
@@ -5943,9 +5896,8 @@ inline std::vector<Tensor> foreach_div_scalars(const Tensors &self, const Scalar
 
 // Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_div__scalars(const Tensors &self, const Scalars &scalars) {
+inline void foreach_div__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_div__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
@@ -5957,9 +5909,8 @@ inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensor &other)
 
 // Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_div_(const Tensors &self, const Tensor &other) {
+inline void foreach_div_(const Tensors &self, const Tensor &other) {
   detail::check(::tensor_foreach_div__tensor(self.data(), self.size(), other.get()));
-  return self;
 }
 
 // Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
@@ -5971,9 +5922,8 @@ inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Scalar &
 
 // Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_clamp_max_(const Tensors &self, const Scalar &scalar) {
+inline void foreach_clamp_max_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_clamp_max__scalar(self.data(), self.size(), scalar.get()));
-  return self;
 }
 
 // Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
@@ -5985,9 +5935,8 @@ inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Tensors 
 
 // Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_clamp_max_(const Tensors &self, const Tensors &other) {
+inline void foreach_clamp_max_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_clamp_max__list(self.data(), self.size(), other.data(), other.size()));
-  return self;
 }
 
 // Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
@@ -5999,9 +5948,8 @@ inline std::vector<Tensor> foreach_clamp_max_scalars(const Tensors &self, const 
 
 // Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_clamp_max__scalars(const Tensors &self, const Scalars &scalars) {
+inline void foreach_clamp_max__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_clamp_max__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
@@ -6013,9 +5961,8 @@ inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Scalar &
 
 // Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_clamp_min_(const Tensors &self, const Scalar &scalar) {
+inline void foreach_clamp_min_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_clamp_min__scalar(self.data(), self.size(), scalar.get()));
-  return self;
 }
 
 // Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
@@ -6027,9 +5974,8 @@ inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Tensors 
 
 // Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_clamp_min_(const Tensors &self, const Tensors &other) {
+inline void foreach_clamp_min_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_clamp_min__list(self.data(), self.size(), other.data(), other.size()));
-  return self;
 }
 
 // Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
@@ -6041,9 +5987,8 @@ inline std::vector<Tensor> foreach_clamp_min_scalars(const Tensors &self, const 
 
 // Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_clamp_min__scalars(const Tensors &self, const Scalars &scalars) {
+inline void foreach_clamp_min__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_clamp_min__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
@@ -6055,9 +6000,8 @@ inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Scalar &sc
 
 // Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_maximum_(const Tensors &self, const Scalar &scalar) {
+inline void foreach_maximum_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_maximum__scalar(self.data(), self.size(), scalar.get()));
-  return self;
 }
 
 // Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
@@ -6069,9 +6013,8 @@ inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Tensors &o
 
 // Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_maximum_(const Tensors &self, const Tensors &other) {
+inline void foreach_maximum_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_maximum__list(self.data(), self.size(), other.data(), other.size()));
-  return self;
 }
 
 // Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
@@ -6083,9 +6026,8 @@ inline std::vector<Tensor> foreach_maximum_scalars(const Tensors &self, const Sc
 
 // Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_maximum__scalars(const Tensors &self, const Scalars &scalars) {
+inline void foreach_maximum__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_maximum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
@@ -6097,9 +6039,8 @@ inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Scalar &sc
 
 // Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_minimum_(const Tensors &self, const Scalar &scalar) {
+inline void foreach_minimum_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_minimum__scalar(self.data(), self.size(), scalar.get()));
-  return self;
 }
 
 // Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
@@ -6111,9 +6052,8 @@ inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Tensors &o
 
 // Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_minimum_(const Tensors &self, const Tensors &other) {
+inline void foreach_minimum_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_minimum__list(self.data(), self.size(), other.data(), other.size()));
-  return self;
 }
 
 // Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
@@ -6125,9 +6065,8 @@ inline std::vector<Tensor> foreach_minimum_scalars(const Tensors &self, const Sc
 
 // Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_minimum__scalars(const Tensors &self, const Scalars &scalars) {
+inline void foreach_minimum__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_minimum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
@@ -6139,9 +6078,8 @@ inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalar &expone
 
 // Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_pow_(const Tensors &self, const Scalar &exponent) {
+inline void foreach_pow_(const Tensors &self, const Scalar &exponent) {
   detail::check(::tensor_foreach_pow__scalar(self.data(), self.size(), exponent.get()));
-  return self;
 }
 
 // Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
@@ -6153,9 +6091,8 @@ inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalars &expon
 
 // Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_pow_(const Tensors &self, const Scalars &exponent) {
+inline void foreach_pow_(const Tensors &self, const Scalars &exponent) {
   detail::check(::tensor_foreach_pow__scalars(self.data(), self.size(), exponent.data(), exponent.size()));
-  return self;
 }
 
 // Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
@@ -6167,9 +6104,8 @@ inline std::vector<Tensor> foreach_pow_list(const Tensors &self, const Tensors &
 
 // Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_pow__list(const Tensors &self, const Tensors &exponent) {
+inline void foreach_pow__list(const Tensors &self, const Tensors &exponent) {
   detail::check(::tensor_foreach_pow__list(self.data(), self.size(), exponent.data(), exponent.size()));
-  return self;
 }
 
 // Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
@@ -6188,9 +6124,8 @@ inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tens
 
 // Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
+inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
   detail::check(::tensor_foreach_lerp__scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get()));
-  return self;
 }
 
 // Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
@@ -6202,9 +6137,8 @@ inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tens
 
 // Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
+inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
   detail::check(::tensor_foreach_lerp__list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size()));
-  return self;
 }
 
 // Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
@@ -6216,9 +6150,8 @@ inline std::vector<Tensor> foreach_lerp_scalars(const Tensors &self, const Tenso
 
 // Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_lerp__scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
+inline void foreach_lerp__scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
   detail::check(::tensor_foreach_lerp__scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size()));
-  return self;
 }
 
 // Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
@@ -6230,9 +6163,8 @@ inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &t
 
 // Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
+inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::check(::tensor_foreach_addcmul__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
-  return self;
 }
 
 // Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
@@ -6244,9 +6176,8 @@ inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &t
 
 // Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
+inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::check(::tensor_foreach_addcmul__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
@@ -6258,9 +6189,8 @@ inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &t
 
 // Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
+inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::check(::tensor_foreach_addcmul__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
-  return self;
 }
 
 // Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
@@ -6272,9 +6202,8 @@ inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &t
 
 // Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
+inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::check(::tensor_foreach_addcdiv__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
-  return self;
 }
 
 // Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
@@ -6286,9 +6215,8 @@ inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &t
 
 // Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
+inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::check(::tensor_foreach_addcdiv__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
-  return self;
 }
 
 // Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
@@ -6300,9 +6228,8 @@ inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &t
 
 // Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
+inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::check(::tensor_foreach_addcdiv__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
-  return self;
 }
 
 // Returns a list with the results of `linalg.vector_norm` for the tensors of `self` and the corresponding items of other lists.
@@ -6335,16 +6262,14 @@ inline std::vector<Tensor> foreach_clone(const Tensors &self, const std::optiona
 
 // Writes the results of `copy_` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_copy_(const Tensors &self, const Tensors &src, Bool non_blocking = false) {
+inline void foreach_copy_(const Tensors &self, const Tensors &src, Bool non_blocking = false) {
   detail::check(::tensor_foreach_copy_(self.data(), self.size(), src.data(), src.size(), non_blocking));
-  return self;
 }
 
 // Writes the results of `zero_` for the tensors of `self` and the corresponding items of other lists to these tensors.
 // Raises an error, and changes nothing, where the items of one index do not fit.
-inline Tensor foreach_zero_(const Tensors &self) {
+inline void foreach_zero_(const Tensors &self) {
   detail::check(::tensor_foreach_zero_(self.data(), self.size()));
-  return self;
 }
 
 // Whether, element by element, both are true (not 0), as bool; the shapes broadcast.

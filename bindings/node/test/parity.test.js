@@ -20,7 +20,7 @@ function declared(file, indent = '') {
 const reasons = {
   'the names of properties and of other methods in JavaScript': ['size', 'stride', 'dim', 'ndimension', 'nelement', 'element_size', 'get_device', 'has_names', 'tolist', 'type', 'numpy', 'storage', 'storage_type', 'typename', 'new', 'new_tensor', 'untyped', 'to_dlpack', 'asarray'],
   'memory of Python objects, and addresses': ['data_ptr', 'from_numpy', 'frombuffer', 'from_dlpack', 'from_arrow', 'from_buffer', 'from_file', 'cuda', 'to', 'cpu', 'device'],
-  'ways of Python to call functions and to make classes': ['apply_', 'map_', 'map2_', 'as_subclass', 'is_distributed', 'dim_order', 'OutOfMemoryError', 'SupportsRead', 'SupportsWrite', 'set_default_tensor_type'],
+  'ways of Python to call functions and to make classes': ['apply_', 'map_', 'map2_', 'as_subclass', 'is_distributed', 'dim_order', 'OutOfMemoryError', 'ForkedError', 'SupportsRead', 'SupportsWrite', 'set_default_tensor_type'],
   'pictures for notebooks': ['draw'],
   'modules, which are Python classes': ['norm_except_dim', 'functional_call', 'stack_module_state'],
   'files of NumPy, which JavaScript has none of': ['save_npy', 'load_npy', 'save_npz', 'load_npz'],

@@ -250,7 +250,7 @@ func (f *cppFunction) struct_() string {
 
 // changesFirst tells whether the function gives back its first argument, which it has changed.
 func (f *cppFunction) changesFirst() bool {
-	return f.mode == "inplace" || f.mode == "function" && len(f.op.Returns) == 0 && len(f.op.Args) > 0 && f.op.Args[0].Mutated && f.op.Args[0].Type.Base == "Tensor"
+	return f.mode == "inplace" || f.mode == "function" && len(f.op.Returns) == 0 && len(f.op.Args) > 0 && f.op.Args[0].Mutated && f.op.Args[0].Type.String() == "Tensor"
 }
 
 func (f *cppFunction) returns() string {
