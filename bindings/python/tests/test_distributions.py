@@ -289,3 +289,16 @@ def test_scalar_parameters_have_no_batch():
         assert d.batch_shape == () and d.sample().dtype == torch.float32
     assert repr(D.Normal(0.0, 1.0)) == "Normal(loc: 0.0, scale: 1.0)"
     assert repr(D.Categorical(torch.ones(3))) == "Categorical(probs: torch.Size([3]))"
+
+
+def test_gradients_of_draws_end_for_numbers_of_any_size():
+    """Series and continued fractions that do not converge, as of NaN, have an end."""
+    sizes = [0.0, 5e-324, 1e-308, 1e-30, 0.5, 1.0, 100.0, 1e5, 1.1e5, 1e10, 1e30, 1e300, 1.7e308, math.inf, math.nan, -1.0]
+    e = torch.tensor(sizes, dtype=torch.float64)
+    n = len(sizes)
+    made = torch._standard_gamma_grad(e[:, None].expand(n, n).contiguous(), e.expand(n, n).contiguous())
+    assert made.shape == (n, n)
+    x = torch.tensor([0.0, 5e-324, 1e-10, 0.5, 1 - 1e-10, 1.0, math.nan, 2.0], dtype=torch.float64)
+    shape = (len(x), n, n)
+    made = torch._dirichlet_grad(*(t.expand(shape).contiguous() for t in (x[:, None, None], e[:, None], e)))
+    assert made.shape == shape and made[-1].isnan().all()

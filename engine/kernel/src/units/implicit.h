@@ -29,7 +29,7 @@ inline double log_of(double x) { return double(log_fine(Pair(x))); }
 template <class F>
 inline Dual continued_fraction(Dual b, F next) {
   constexpr double kTiny = 1e-280, kSettled = 0x1p-52;
-  constexpr int kMost = 1 << 20;
+  constexpr int kMost = 1 << 17;
   const auto apart = [](Dual d) {
     if (__builtin_fabs(d.value) < kTiny) d.value = kTiny;
     return d;
@@ -44,7 +44,8 @@ inline Dual continued_fraction(Dual b, F next) {
     h = h * step;
     const double change = __builtin_fabs(step.value - 1) * __builtin_fabs(h.slope) +
                           __builtin_fabs(step.slope * h.value);
-    if (__builtin_fabs(step.value - 1) <= kSettled && change <= kSettled * __builtin_fabs(h.slope))
+    // Of NaN too.
+    if (!(__builtin_fabs(step.value - 1) > kSettled) && !(change > kSettled * __builtin_fabs(h.slope)))
       break;
   }
   return h;
@@ -68,16 +69,19 @@ inline double gamma_slope(double a, double x) {
   if (!(a > 0) || !(x >= 0) || a == __builtin_inf() || x == __builtin_inf())
     return __builtin_nan("");
   if (x == 0) return 0;
-  if (a > kLargeShape && __builtin_fabs(x - a) < 16 * __builtin_sqrt(a))
-    return gamma_slope_large(a, x);
+  // Farther off than 16 standard deviations, where the probability is below 1e-57, x grows as a.
+  if (a > kLargeShape)
+    return __builtin_fabs(x - a) < 16 * __builtin_sqrt(a) ? gamma_slope_large(a, x) : x / a;
   const double log_x = log_of(x), psi = digamma(a);
   if (x <= a + 1) {  // P = x^a e^-x sum of x^n / Gamma(a + n + 1) (DLMF 8.11.4)
     double slope = log_x - psi - 1 / a, term = 1 / a, sum = 0;
-    for (int n = 1;; n++) {
+    constexpr int kMost = 1 << 17;
+    for (int n = 1; n < kMost; n++) {
       sum += term * slope;
       term *= x / (a + n);
       slope -= 1 / (a + n);
-      if (x < a + n && __builtin_fabs(term * slope) <= 0x1p-56 * __builtin_fabs(sum)) break;
+      // Of NaN too.
+      if (x < a + n && !(__builtin_fabs(term * slope) > 0x1p-56 * __builtin_fabs(sum))) break;
     }
     return -x * sum;
   }
