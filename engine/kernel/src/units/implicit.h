@@ -45,7 +45,8 @@ inline Dual continued_fraction(Dual b, F next) {
     const double change = __builtin_fabs(step.value - 1) * __builtin_fabs(h.slope) +
                           __builtin_fabs(step.slope * h.value);
     // Of NaN too.
-    if (!(__builtin_fabs(step.value - 1) > kSettled) && !(change > kSettled * __builtin_fabs(h.slope)))
+    if (!(__builtin_fabs(step.value - 1) > kSettled) &&
+        !(change > kSettled * __builtin_fabs(h.slope)))
       break;
   }
   return h;
