@@ -12140,7 +12140,7 @@ func (c Ctx) StandardGamma(self *tensor.Tensor, g *random.Generator) (r0 *tensor
 
 // StandardGammaGrad is the operator _standard_gamma_grad.
 func (c Ctx) StandardGammaGrad(self, output *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self) | keys(output)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(self) | keys(output)); key != 0 {
 		if err := outOnly("_standard_gamma_grad", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -12168,7 +12168,7 @@ func (c Ctx) SampleDirichlet(self *tensor.Tensor, g *random.Generator) (*tensor.
 
 // DirichletGrad is the operator _dirichlet_grad.
 func (c Ctx) DirichletGrad(x, alpha, total *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(x) | keys(alpha) | keys(total)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(x) | keys(alpha) | keys(total)); key != 0 {
 		if err := unmixed("_dirichlet_grad", key, keys(x)|keys(alpha)|keys(total)); err != nil {
 			return nil, err
 		}

@@ -43,7 +43,8 @@ func (s *steps) sumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 // dirichletGradient is the gradient of concentrations alpha, given that of parts x of a whole: a part is a Beta random number, and the others
 // make up for what it gains, each by its share.
 func (s *steps) dirichletGradient(grad, x, alpha *tensor.Tensor) *tensor.Tensor {
-	slope := s.Keep(s.c.DirichletGrad(x, alpha, s.sumOver(alpha, -1)))
+	total := s.sumOver(alpha, -1)
+	slope := s.Step(func() (*tensor.Tensor, error) { return s.c.DirichletGrad(x, alpha, total) })
 	return s.mul(slope, s.sub(grad, s.sumOver(s.mul(grad, x), -1)))
 }
 

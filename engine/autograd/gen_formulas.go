@@ -415,7 +415,9 @@ var formulas = aten.Backend{
 	Poisson:                               recordPoisson,
 	Binomial:                              recordBinomial,
 	StandardGamma:                         recordStandardGamma,
+	StandardGammaGrad:                     recordStandardGammaGrad,
 	SampleDirichlet:                       recordSampleDirichlet,
+	DirichletGrad:                         recordDirichletGrad,
 	FillUniform:                           recordFillUniform,
 	FillNormal:                            recordFillNormal,
 	FillRandom:                            recordFillRandom,
@@ -6605,6 +6607,25 @@ func recordStandardGamma(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (
 	return
 }
 
+func recordStandardGammaGrad(c aten.Ctx, self, output *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "standard_gamma_grad", "StandardGammaGradBackward0", nil, self, output)
+	if err != nil {
+		return
+	}
+	result, err = r.c.StandardGammaGrad(self, output)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.missing("_standard_gamma_grad")
+			}
+			return s.missing("_standard_gamma_grad")
+		}
+		r.node.cut = broadcast
+	}
+	return
+}
+
 func recordSampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "sample_dirichlet", "SampleDirichletBackward0", nil, self)
 	if err != nil {
@@ -6624,6 +6645,27 @@ func recordSampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.dirichletGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
+	}
+	return
+}
+
+func recordDirichletGrad(c aten.Ctx, x, alpha, total *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "dirichlet_grad", "DirichletGradBackward0", nil, x, alpha, total)
+	if err != nil {
+		return
+	}
+	result, err = r.c.DirichletGrad(x, alpha, total)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.missing("_dirichlet_grad")
+			case 1:
+				return s.missing("_dirichlet_grad")
+			}
+			return s.missing("_dirichlet_grad")
+		}
+		r.node.cut = broadcast
 	}
 	return
 }

@@ -553,11 +553,8 @@ func ForeachTruncInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 func ForeachAddScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_add", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Add(out, t[0], number, dtype.IntScalar(1))
 	})
 }
@@ -566,11 +563,8 @@ func ForeachAddScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([
 func ForeachAddScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_add_", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Add(out, t[0], number, dtype.IntScalar(1))
 	})
 }
@@ -598,12 +592,9 @@ func ForeachAddScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar
 	l := listed(c, "_foreach_add", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Add(out, t[0], number, dtype.IntScalar(1))
+		return c.Add(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
 }
 
@@ -612,12 +603,9 @@ func ForeachAddScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 	l := listed(c, "_foreach_add_", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Add(out, t[0], number, dtype.IntScalar(1))
+		return c.Add(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
 }
 
@@ -645,11 +633,8 @@ func ForeachAddTensorInPlace(c aten.Ctx, self []*tensor.Tensor, other *tensor.Te
 func ForeachSubScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_sub", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
 }
@@ -658,11 +643,8 @@ func ForeachSubScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([
 func ForeachSubScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_sub_", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Sub(out, t[0], number, dtype.IntScalar(1))
 	})
 }
@@ -690,12 +672,9 @@ func ForeachSubScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar
 	l := listed(c, "_foreach_sub", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Sub(out, t[0], number, dtype.IntScalar(1))
+		return c.Sub(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
 }
 
@@ -704,12 +683,9 @@ func ForeachSubScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 	l := listed(c, "_foreach_sub_", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Sub(out, t[0], number, dtype.IntScalar(1))
+		return c.Sub(out, t[0], numbers[i], dtype.IntScalar(1))
 	})
 }
 
@@ -717,11 +693,8 @@ func ForeachSubScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 func ForeachMulScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_mul", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Mul(out, t[0], number)
 	})
 }
@@ -730,11 +703,8 @@ func ForeachMulScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([
 func ForeachMulScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_mul_", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Mul(out, t[0], number)
 	})
 }
@@ -762,12 +732,9 @@ func ForeachMulScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar
 	l := listed(c, "_foreach_mul", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Mul(out, t[0], number)
+		return c.Mul(out, t[0], numbers[i])
 	})
 }
 
@@ -776,12 +743,9 @@ func ForeachMulScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 	l := listed(c, "_foreach_mul_", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Mul(out, t[0], number)
+		return c.Mul(out, t[0], numbers[i])
 	})
 }
 
@@ -809,11 +773,8 @@ func ForeachMulTensorInPlace(c aten.Ctx, self []*tensor.Tensor, other *tensor.Te
 func ForeachDivScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_div", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Div(out, t[0], number, "")
 	})
 }
@@ -822,11 +783,8 @@ func ForeachDivScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([
 func ForeachDivScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_div_", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Div(out, t[0], number, "")
 	})
 }
@@ -854,12 +812,9 @@ func ForeachDivScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Scalar
 	l := listed(c, "_foreach_div", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Div(out, t[0], number, "")
+		return c.Div(out, t[0], numbers[i], "")
 	})
 }
 
@@ -868,12 +823,9 @@ func ForeachDivScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []dtype
 	l := listed(c, "_foreach_div_", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Div(out, t[0], number, "")
+		return c.Div(out, t[0], numbers[i], "")
 	})
 }
 
@@ -901,11 +853,8 @@ func ForeachDivTensorInPlace(c aten.Ctx, self []*tensor.Tensor, other *tensor.Te
 func ForeachClampMaxScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clamp_max", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.ClampMax(out, t[0], number)
 	})
 }
@@ -914,11 +863,8 @@ func ForeachClampMaxScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scala
 func ForeachClampMaxScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_clamp_max_", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.ClampMax(out, t[0], number)
 	})
 }
@@ -946,12 +892,9 @@ func ForeachClampMaxScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.S
 	l := listed(c, "_foreach_clamp_max", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.ClampMax(out, t[0], number)
+		return c.ClampMax(out, t[0], numbers[i])
 	})
 }
 
@@ -960,12 +903,9 @@ func ForeachClampMaxScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []
 	l := listed(c, "_foreach_clamp_max_", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.ClampMax(out, t[0], number)
+		return c.ClampMax(out, t[0], numbers[i])
 	})
 }
 
@@ -973,11 +913,8 @@ func ForeachClampMaxScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []
 func ForeachClampMinScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_clamp_min", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.ClampMin(out, t[0], number)
 	})
 }
@@ -986,11 +923,8 @@ func ForeachClampMinScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scala
 func ForeachClampMinScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_clamp_min_", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.ClampMin(out, t[0], number)
 	})
 }
@@ -1018,12 +952,9 @@ func ForeachClampMinScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.S
 	l := listed(c, "_foreach_clamp_min", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.ClampMin(out, t[0], number)
+		return c.ClampMin(out, t[0], numbers[i])
 	})
 }
 
@@ -1032,12 +963,9 @@ func ForeachClampMinScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []
 	l := listed(c, "_foreach_clamp_min_", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.ClampMin(out, t[0], number)
+		return c.ClampMin(out, t[0], numbers[i])
 	})
 }
 
@@ -1045,11 +973,8 @@ func ForeachClampMinScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []
 func ForeachMaximumScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_maximum", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Maximum(out, t[0], number)
 	})
 }
@@ -1058,11 +983,8 @@ func ForeachMaximumScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 func ForeachMaximumScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_maximum_", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Maximum(out, t[0], number)
 	})
 }
@@ -1090,12 +1012,9 @@ func ForeachMaximumScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 	l := listed(c, "_foreach_maximum", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Maximum(out, t[0], number)
+		return c.Maximum(out, t[0], numbers[i])
 	})
 }
 
@@ -1104,12 +1023,9 @@ func ForeachMaximumScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []d
 	l := listed(c, "_foreach_maximum_", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Maximum(out, t[0], number)
+		return c.Maximum(out, t[0], numbers[i])
 	})
 }
 
@@ -1117,11 +1033,8 @@ func ForeachMaximumScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []d
 func ForeachMinimumScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_minimum", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Minimum(out, t[0], number)
 	})
 }
@@ -1130,11 +1043,8 @@ func ForeachMinimumScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 func ForeachMinimumScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar) error {
 	l := listed(c, "_foreach_minimum_", self)
 	defer l.Close()
+	number := l.Number(scalar)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalar)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Minimum(out, t[0], number)
 	})
 }
@@ -1162,12 +1072,9 @@ func ForeachMinimumScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 	l := listed(c, "_foreach_minimum", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Minimum(out, t[0], number)
+		return c.Minimum(out, t[0], numbers[i])
 	})
 }
 
@@ -1176,12 +1083,9 @@ func ForeachMinimumScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []d
 	l := listed(c, "_foreach_minimum_", self)
 	defer l.Close()
 	l.fit(len(scalars))
+	numbers := l.numbers(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(scalars[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Minimum(out, t[0], number)
+		return c.Minimum(out, t[0], numbers[i])
 	})
 }
 
@@ -1189,11 +1093,8 @@ func ForeachMinimumScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []d
 func ForeachPowScalar(c aten.Ctx, self []*tensor.Tensor, exponent dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_pow", self)
 	defer l.Close()
+	number := l.Number(exponent)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(exponent)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Pow(out, t[0], number)
 	})
 }
@@ -1202,11 +1103,8 @@ func ForeachPowScalar(c aten.Ctx, self []*tensor.Tensor, exponent dtype.Scalar) 
 func ForeachPowScalarInPlace(c aten.Ctx, self []*tensor.Tensor, exponent dtype.Scalar) error {
 	l := listed(c, "_foreach_pow_", self)
 	defer l.Close()
+	number := l.Number(exponent)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(exponent)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Pow(out, t[0], number)
 	})
 }
@@ -1216,12 +1114,9 @@ func ForeachPowScalars(c aten.Ctx, self []*tensor.Tensor, exponent []dtype.Scala
 	l := listed(c, "_foreach_pow", self)
 	defer l.Close()
 	l.fit(len(exponent))
+	numbers := l.numbers(exponent)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(exponent[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Pow(out, t[0], number)
+		return c.Pow(out, t[0], numbers[i])
 	})
 }
 
@@ -1230,12 +1125,9 @@ func ForeachPowScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, exponent []dtyp
 	l := listed(c, "_foreach_pow_", self)
 	defer l.Close()
 	l.fit(len(exponent))
+	numbers := l.numbers(exponent)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(exponent[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Pow(out, t[0], number)
+		return c.Pow(out, t[0], numbers[i])
 	})
 }
 
@@ -1261,11 +1153,8 @@ func ForeachPowListInPlace(c aten.Ctx, self []*tensor.Tensor, exponent []*tensor
 func ForeachPowBase(c aten.Ctx, self dtype.Scalar, exponent []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_pow", exponent)
 	defer l.Close()
+	number := l.Number(self)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(self)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Pow(out, number, t[0])
 	})
 }
@@ -1274,11 +1163,8 @@ func ForeachPowBase(c aten.Ctx, self dtype.Scalar, exponent []*tensor.Tensor) ([
 func ForeachLerpScalar(c aten.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_lerp", self, tensors1)
 	defer l.Close()
+	number := l.Number(weight)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(weight)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Lerp(out, t[0], t[1], number)
 	})
 }
@@ -1287,11 +1173,8 @@ func ForeachLerpScalar(c aten.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Ten
 func ForeachLerpScalarInPlace(c aten.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Tensor, weight dtype.Scalar) error {
 	l := listed(c, "_foreach_lerp_", self, tensors1)
 	defer l.Close()
+	number := l.Number(weight)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(weight)
-		if l.Err != nil {
-			return nil, l.Err
-		}
 		return c.Lerp(out, t[0], t[1], number)
 	})
 }
@@ -1319,12 +1202,9 @@ func ForeachLerpScalars(c aten.Ctx, self []*tensor.Tensor, tensors1 []*tensor.Te
 	l := listed(c, "_foreach_lerp", self, tensors1)
 	defer l.Close()
 	l.fit(len(weight))
+	numbers := l.numbers(weight)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(weight[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Lerp(out, t[0], t[1], number)
+		return c.Lerp(out, t[0], t[1], numbers[i])
 	})
 }
 
@@ -1333,12 +1213,9 @@ func ForeachLerpScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, tensors1 []*te
 	l := listed(c, "_foreach_lerp_", self, tensors1)
 	defer l.Close()
 	l.fit(len(weight))
+	numbers := l.numbers(weight)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.Number(weight[i])
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Lerp(out, t[0], t[1], number)
+		return c.Lerp(out, t[0], t[1], numbers[i])
 	})
 }
 
@@ -1384,12 +1261,9 @@ func ForeachAddcmulScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, tensor1 []*
 func ForeachAddcmulTensor(c aten.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_addcmul", self, tensor1, tensor2)
 	defer l.Close()
+	numbers := l.elements(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.element(scalars, i)
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Addcmul(out, t[0], t[1], t[2], number)
+		return c.Addcmul(out, t[0], t[1], t[2], numbers[i])
 	})
 }
 
@@ -1397,12 +1271,9 @@ func ForeachAddcmulTensor(c aten.Ctx, self []*tensor.Tensor, tensor1 []*tensor.T
 func ForeachAddcmulTensorInPlace(c aten.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	l := listed(c, "_foreach_addcmul_", self, tensor1, tensor2)
 	defer l.Close()
+	numbers := l.elements(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.element(scalars, i)
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Addcmul(out, t[0], t[1], t[2], number)
+		return c.Addcmul(out, t[0], t[1], t[2], numbers[i])
 	})
 }
 
@@ -1448,12 +1319,9 @@ func ForeachAddcdivScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, tensor1 []*
 func ForeachAddcdivTensor(c aten.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) ([]*tensor.Tensor, error) {
 	l := listed(c, "_foreach_addcdiv", self, tensor1, tensor2)
 	defer l.Close()
+	numbers := l.elements(scalars)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.element(scalars, i)
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Addcdiv(out, t[0], t[1], t[2], number)
+		return c.Addcdiv(out, t[0], t[1], t[2], numbers[i])
 	})
 }
 
@@ -1461,12 +1329,9 @@ func ForeachAddcdivTensor(c aten.Ctx, self []*tensor.Tensor, tensor1 []*tensor.T
 func ForeachAddcdivTensorInPlace(c aten.Ctx, self []*tensor.Tensor, tensor1 []*tensor.Tensor, tensor2 []*tensor.Tensor, scalars *tensor.Tensor) error {
 	l := listed(c, "_foreach_addcdiv_", self, tensor1, tensor2)
 	defer l.Close()
+	numbers := l.elements(scalars)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		number := l.element(scalars, i)
-		if l.Err != nil {
-			return nil, l.Err
-		}
-		return c.Addcdiv(out, t[0], t[1], t[2], number)
+		return c.Addcdiv(out, t[0], t[1], t[2], numbers[i])
 	})
 }
 

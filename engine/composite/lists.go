@@ -49,21 +49,34 @@ func (l *list) zeroDim(t *tensor.Tensor) {
 	}
 }
 
-// element reads element i of a vector with a number for each item.
-func (l *list) element(t *tensor.Tensor, i int) (r dtype.Scalar) {
-	if t.Dim() != 1 || t.Numel() != int64(len(l.lists[0])) {
-		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(l.lists[0]), t.Sizes())
-		return r
+// numbers are tensors of the numbers, one for each item.
+func (l *list) numbers(scalars []dtype.Scalar) []*tensor.Tensor {
+	made := make([]*tensor.Tensor, len(scalars))
+	for i, n := range scalars {
+		made[i] = l.Number(n)
 	}
-	if !launch.Known(t) {
-		return dtype.IntScalar(1)
+	return made
+}
+
+// elements reads a vector with a number for each item.
+func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
+	read := make([]dtype.Scalar, len(l.lists[0]))
+	if t.Dim() != 1 || t.Numel() != int64(len(read)) {
+		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(read), t.Sizes())
+		return read
 	}
-	at := l.Select(t, 0, int64(i))
-	l.Do(func() (err error) {
-		r, err = l.C.Item(at)
-		return err
-	})
-	return r
+	for i := range read {
+		if !launch.Known(t) {
+			read[i] = dtype.IntScalar(1)
+			continue
+		}
+		at := l.Select(t, 0, int64(i))
+		l.Do(func() (err error) {
+			read[i], err = l.C.Item(at)
+			return err
+		})
+	}
+	return read
 }
 
 // tensors are those of item i.

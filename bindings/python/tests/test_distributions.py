@@ -192,6 +192,14 @@ def test_gradients_of_samples_are_those_of_means(make):
         assert torch.allclose(got, torch.zeros_like(got) if want is None else want, rtol=0.05, atol=0.05)
 
 
+@pytest.mark.parametrize("draw", [torch._standard_gamma, torch._sample_dirichlet])
+def test_second_derivatives_of_draws_are_refused(draw):
+    shape = torch.tensor([0.5, 2.0], requires_grad=True)
+    (first,) = torch.autograd.grad(draw(shape)[0], shape, create_graph=True)
+    with pytest.raises(NotImplementedError, match="derivative"):
+        first.sum().backward()
+
+
 PAIRS = [
     (lambda: D.Bernoulli(d64(0.3, 0.6)), lambda: D.Bernoulli(d64(0.5, 0.2))),
     (lambda: D.Bernoulli(d64(0.3, 0.6)), lambda: D.Poisson(d64(0.5, 0.2))),

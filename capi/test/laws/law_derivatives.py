@@ -33,6 +33,16 @@ REASONS = {
     **dict.fromkeys(("igamma", "igammac", "zeta"), "one of the two derivatives is not implemented; bindings/python/tests/test_autograd.py"),
     **dict.fromkeys(("normal", "binomial"), "numbers that are drawn have no derivatives, as in PyTorch, though they move with the mean or the count"),
     **dict.fromkeys(
+        ("standard_gamma", "sample_dirichlet"),
+        "has the derivatives at a fixed probability, not at fixed draws; bindings/python/tests/test_distributions.py",
+    ),
+    **dict.fromkeys(("standard_gamma_grad", "dirichlet_grad"), "not implemented"),
+    **dict.fromkeys((f"fused_{kind}_" for kind in ("sgd", "adam", "adamw", "adagrad")), "updates leaves, without a history"),
+    **dict.fromkeys(
+        (f"tensor_foreach_{of}{mode}_tensor" for of in ("addcmul", "addcdiv") for mode in ("", "_")),
+        "reads its packed numbers, which have no derivatives; the forms with one number are tried",
+    ),
+    **dict.fromkeys(
         (f"fake_quantize_{of}_affine{mask}" for of in ("per_tensor", "per_channel") for mask in ("", "_cachemask")),
         "has the derivative of what it rounds; bindings/python/tests/test_quantized.py",
     ),

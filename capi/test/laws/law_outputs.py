@@ -160,8 +160,8 @@ def out(library, call, want, rng):
 
 
 def makes_by_dtype(call):
-    """Whether the dtype to compute in is that of out=, so that the function gives other numbers."""
-    return any(a["name"] == "dtype" and v is None for a, v in zip(call.operator["args"], call.args, strict=True))
+    """Whether the dtype to compute, or to draw, in is that of out=, so that the function gives other numbers."""
+    return call.operator["name"] == "normal" or any(a["name"] == "dtype" and v is None for a, v in zip(call.operator["args"], call.args, strict=True))
 
 
 def filled(dtype, size, rng):

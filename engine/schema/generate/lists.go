@@ -46,7 +46,7 @@ var eachTypes = map[string]string{"Tensor": "*tensor.Tensor", "Tensor[]": "[]*te
 
 // eachFunction is the function of an operator that applies of, whose function is f, to each item of lists.
 func eachFunction(o, of *schema.Operator, f *function) (string, error) {
-	var params, tensors, checks, numbers []string
+	var params, tensors, checks []string
 	values := map[string]string{} // of each parameter, for the item i
 	for _, a := range o.Args {
 		typ, name := eachTypes[a.Type.String()], schema.Camel(a.Name, false)
@@ -88,9 +88,8 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 			name, rest = rest[0], rest[1:]
 		}
 		args[outs+i] = values[name]
-		if number := eachNumber(o, name, values[name], p.typ); number != "" {
-			args[outs+i] = "number"
-			numbers = append(numbers, "number := "+number+"\nif l.Err != nil {\nreturn nil, l.Err\n}\n")
+		if read, used := eachNumber(o, name, schema.Camel(name, false), p.typ); read != "" {
+			checks, args[outs+i] = append(checks, "\t"+read+"\n"), used
 		}
 		if typ := argType(o, name); typ == "Tensor" && p.typ == "*tensor.Tensor" {
 			checks = append(checks, fmt.Sprintf("\tl.zeroDim(%s)\n", values[name]))
@@ -101,7 +100,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 	if len(o.Returns) == 0 {
 		result, run = "error", "inPlace"
 	}
-	closure := "func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {\n" + strings.Join(numbers, "") + "return " + call + "\n}"
+	closure := "func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {\nreturn " + call + "\n}"
 	if len(of.Returns) == 0 {
 		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
 	}
@@ -126,15 +125,18 @@ func takesRest(o *schema.Operator, name string, p param) bool {
 	return p.typ == "*tensor.Tensor" || p.typ == "dtype.Scalar" && (strings.HasPrefix(typ, "Scalar") || typ == "Tensor")
 }
 
-// eachNumber is the tensor of a number, or the number of a tensor, where the call for an item takes the one and its operator has the other; "" elsewhere.
-func eachNumber(o *schema.Operator, name, value, typ string) string {
+// eachNumber reads, before the first item is written, the tensor of a number, or the number of a tensor, where the call for an item takes the one and
+// its operator has the other: a statement, and what item i uses of it. Both are "" elsewhere.
+func eachNumber(o *schema.Operator, name, value, typ string) (read, used string) {
 	switch given := argType(o, name); {
-	case typ == "*tensor.Tensor" && strings.HasPrefix(given, "Scalar"):
-		return "l.Number(" + value + ")"
+	case typ == "*tensor.Tensor" && given == "Scalar":
+		return "number := l.Number(" + value + ")", "number"
+	case typ == "*tensor.Tensor" && given == "Scalar[]":
+		return "numbers := l.numbers(" + value + ")", "numbers[i]"
 	case typ == "dtype.Scalar" && given == "Tensor":
-		return "l.element(" + value + ", i)"
+		return "numbers := l.elements(" + value + ")", "numbers[i]"
 	}
-	return ""
+	return "", ""
 }
 
 // eachDefault is the default of a parameter that items do not give.
