@@ -32,6 +32,23 @@ JOINING = {
 }
 
 
+@pytest.mark.parametrize("name", ("add", "mul", "div"))
+@pytest.mark.parametrize("dtype", (torch.int64, torch.float32, torch.complex64))
+@pytest.mark.parametrize("place", ("cpu", "cuda"))
+def test_numbers_join_lists(name, dtype, place):
+    number = torch.tensor(2, dtype=torch.float32 if name == "div" and dtype == torch.int64 else dtype)
+    each, in_place = (
+        getattr(torch, f"_foreach_{name}"),
+        getattr(torch, f"_foreach_{name}_"),
+    )
+    there = [X.to(dtype).cuda(), X[:2].to(dtype).cuda()]
+    expected = each([t.cpu() for t in there], number)
+    assert all(torch.equal(t.cpu(), e) for t, e in zip(each(there, number.to(place)), expected, strict=True))
+    if expected[0].dtype == dtype:
+        in_place(there, number.to(place))
+        assert all(torch.equal(t.cpu(), e) for t, e in zip(there, expected, strict=True))
+
+
 @pytest.mark.parametrize("name", JOINING)
 def test_numbers_join(name):
     f = JOINING[name]
@@ -78,7 +95,10 @@ def test_mixtures_are_refused(name):
 
 
 def test_two_devices_are_refused():
-    with pytest.raises(RuntimeError, match="add: expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1"):
+    with pytest.raises(
+        RuntimeError,
+        match="add: expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1",
+    ):
         X.cuda() + X.to("cuda:1")
 
 
@@ -86,7 +106,10 @@ def test_two_devices_are_refused():
 @pytest.mark.parametrize("include_self", [True, False])
 def test_a_refused_scatter_changes_nothing(simulation, name, include_self):
     """Whichever call of the driver fails."""
-    index, source = torch.tensor([1, 1, 4, 2]).cuda(), torch.tensor([7.0, -3.0, 2.0, 9.0]).cuda()
+    index, source = (
+        torch.tensor([1, 1, 4, 2]).cuda(),
+        torch.tensor([7.0, -3.0, 2.0, 9.0]).cuda(),
+    )
 
     def run(x):
         x.scatter_reduce_(0, index, source, name, include_self=include_self)
@@ -142,7 +165,10 @@ def test_masks_of_a_device_index_no_other(name):
         ):
             MASKS[name](x, mask)
         assert torch.equal(x.cpu(), X)
-    with pytest.raises(RuntimeError, match="masked_select: expected all tensors to be on the same device"):
+    with pytest.raises(
+        RuntimeError,
+        match="masked_select: expected all tensors to be on the same device",
+    ):
         X.to("cuda:1").masked_select(MASK.cuda())
     assert torch.equal(X.cuda().exp().isfinite().cpu(), X.isfinite())  # the device works
 

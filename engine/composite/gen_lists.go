@@ -615,7 +615,7 @@ func ForeachAddTensor(c aten.Ctx, self []*tensor.Tensor, other *tensor.Tensor, a
 	defer l.Close()
 	l.zeroDim(other)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Add(out, t[0], other, alpha)
+		return c.Add(out, t[0], l.shared, alpha)
 	})
 }
 
@@ -625,7 +625,7 @@ func ForeachAddTensorInPlace(c aten.Ctx, self []*tensor.Tensor, other *tensor.Te
 	defer l.Close()
 	l.zeroDim(other)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Add(out, t[0], other, alpha)
+		return c.Add(out, t[0], l.shared, alpha)
 	})
 }
 
@@ -755,7 +755,7 @@ func ForeachMulTensor(c aten.Ctx, self []*tensor.Tensor, other *tensor.Tensor) (
 	defer l.Close()
 	l.zeroDim(other)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Mul(out, t[0], other)
+		return c.Mul(out, t[0], l.shared)
 	})
 }
 
@@ -765,7 +765,7 @@ func ForeachMulTensorInPlace(c aten.Ctx, self []*tensor.Tensor, other *tensor.Te
 	defer l.Close()
 	l.zeroDim(other)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Mul(out, t[0], other)
+		return c.Mul(out, t[0], l.shared)
 	})
 }
 
@@ -835,7 +835,7 @@ func ForeachDivTensor(c aten.Ctx, self []*tensor.Tensor, other *tensor.Tensor) (
 	defer l.Close()
 	l.zeroDim(other)
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Div(out, t[0], other, "")
+		return c.Div(out, t[0], l.shared, "")
 	})
 }
 
@@ -845,7 +845,7 @@ func ForeachDivTensorInPlace(c aten.Ctx, self []*tensor.Tensor, other *tensor.Te
 	defer l.Close()
 	l.zeroDim(other)
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
-		return c.Div(out, t[0], other, "")
+		return c.Div(out, t[0], l.shared, "")
 	})
 }
 

@@ -15,7 +15,8 @@ import (
 // list is a call for each item of lists of tensors.
 type list struct {
 	*scope
-	lists [][]*tensor.Tensor
+	lists  [][]*tensor.Tensor
+	shared *tensor.Tensor // what counts for all items, where there is one
 }
 
 // item is the call for item i, whose tensors are t. It writes to out, which is nil or t[0].
@@ -42,8 +43,9 @@ func (l *list) fit(scalars int) {
 	}
 }
 
-// zeroDim checks a tensor that counts for all items.
+// zeroDim checks and keeps a tensor that counts for all items.
 func (l *list) zeroDim(t *tensor.Tensor) {
+	l.shared = t
 	if t.Dim() != 0 || t.Numel() != 1 {
 		l.Failf("scalar tensor expected to be 0 dim but it has %d dimensions and %d elements", t.Dim(), t.Numel())
 	}
@@ -163,11 +165,18 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 	}
 	inner := within(l.C.Recorded(false), l.Op)
 	defer inner.Close()
-	probes := make([]*tensor.Tensor, len(t))
-	for k, o := range t {
-		probes[k] = inner.Step(func() (*tensor.Tensor, error) {
+	probe := func(o *tensor.Tensor) *tensor.Tensor {
+		return inner.Step(func() (*tensor.Tensor, error) {
 			return tensor.EmptyStrided(l.Op, o.Sizes(), o.Strides(), o.DType(), device.Device{Type: device.Meta, Index: -1})
 		})
+	}
+	probes := make([]*tensor.Tensor, len(t))
+	for k, o := range t {
+		probes[k] = probe(o)
+	}
+	if of := l.shared; of != nil && of.Device() == t[0].Device() && of.Keys()&^tensor.Gradient == 0 && !of.IsWrappedNumber() {
+		l.shared = probe(of)
+		defer func() { l.shared = of }()
 	}
 	if inner.Err == nil {
 		l.Do(func() error {

@@ -93,6 +93,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 		}
 		if typ := argType(o, name); typ == "Tensor" && p.typ == "*tensor.Tensor" {
 			checks = append(checks, fmt.Sprintf("\tl.zeroDim(%s)\n", values[name]))
+			args[outs+i] = "l.shared"
 		}
 	}
 	call := fmt.Sprintf("c.%s(%s)", of.GoName(), strings.Join(args, ", "))
