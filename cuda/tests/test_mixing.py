@@ -95,10 +95,7 @@ def test_mixtures_are_refused(name):
 
 
 def test_two_devices_are_refused():
-    with pytest.raises(
-        RuntimeError,
-        match="add: expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1",
-    ):
+    with pytest.raises(RuntimeError, match="add: expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1"):
         X.cuda() + X.to("cuda:1")
 
 
@@ -106,10 +103,7 @@ def test_two_devices_are_refused():
 @pytest.mark.parametrize("include_self", [True, False])
 def test_a_refused_scatter_changes_nothing(simulation, name, include_self):
     """Whichever call of the driver fails."""
-    index, source = (
-        torch.tensor([1, 1, 4, 2]).cuda(),
-        torch.tensor([7.0, -3.0, 2.0, 9.0]).cuda(),
-    )
+    index, source = torch.tensor([1, 1, 4, 2]).cuda(), torch.tensor([7.0, -3.0, 2.0, 9.0]).cuda()
 
     def run(x):
         x.scatter_reduce_(0, index, source, name, include_self=include_self)
@@ -165,10 +159,7 @@ def test_masks_of_a_device_index_no_other(name):
         ):
             MASKS[name](x, mask)
         assert torch.equal(x.cpu(), X)
-    with pytest.raises(
-        RuntimeError,
-        match="masked_select: expected all tensors to be on the same device",
-    ):
+    with pytest.raises(RuntimeError, match="masked_select: expected all tensors to be on the same device"):
         X.to("cuda:1").masked_select(MASK.cuda())
     assert torch.equal(X.cuda().exp().isfinite().cpu(), X.isfinite())  # the device works
 
