@@ -415,8 +415,10 @@ def test_a_persistent_iteration_that_was_left_begins_anew():
 
 
 WAITING = """
-import os, time
+import os, signal, time
 from libtensor.utils.data import DataLoader, Dataset
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which tests in the background start without
 
 class Slow(Dataset):
     def __len__(self):
