@@ -85,7 +85,7 @@ func (n *Node) checkNan(c aten.Ctx, grads []*tensor.Tensor) error {
 			continue
 		}
 		found, err := s.Try(func() *tensor.Tensor {
-			return s.Keep(s.c.Any(nil, s.Keep(s.c.Isnan(s.Keep(t.Plain(), nil))), nil, false))
+			return s.Keep(s.c.Any(nil, s.Keep(s.c.Isnan(s.Keep(t.Behind().Plain(), nil))), nil, false))
 		})
 		if err != nil {
 			return err
