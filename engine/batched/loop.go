@@ -48,14 +48,32 @@ func (b *batch) loop(c aten.Ctx) {
 			break
 		}
 	}
+	// All are made before one is a result: an error would leave those before it to nobody.
+	all := make([][]*tensor.Tensor, len(b.Results))
 	for k, v := range b.Results {
+		n := 1
+		if _, list := v.(*[]*tensor.Tensor); list {
+			n = lists[k]
+		}
+		for j := range n {
+			t := b.stacked(made[k], n, j)
+			if t != nil && t != b.self {
+				b.Keep(t, nil)
+			}
+			all[k] = append(all[k], t)
+		}
+	}
+	for k, v := range b.Results {
+		for j, t := range all[k] {
+			if t != nil && t != b.self {
+				all[k][j], _ = b.Give(t)
+			}
+		}
 		switch v := v.(type) {
 		case **tensor.Tensor:
-			*v = b.stacked(made[k], 1, 0)
+			*v = all[k][0]
 		case *[]*tensor.Tensor:
-			for j := range lists[k] {
-				*v = append(*v, b.stacked(made[k], lists[k], j))
-			}
+			*v = append(*v, all[k]...)
 		}
 	}
 }
