@@ -974,6 +974,7 @@ func ForeachMaximumScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 	l := listed(c, "_foreach_maximum", self)
 	defer l.Close()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], number)
 	})
@@ -984,6 +985,7 @@ func ForeachMaximumScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype
 	l := listed(c, "_foreach_maximum_", self)
 	defer l.Close()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], number)
 	})
@@ -1013,6 +1015,7 @@ func ForeachMaximumScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 	defer l.Close()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
+	l.allocates = true
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], numbers[i])
 	})
@@ -1024,6 +1027,7 @@ func ForeachMaximumScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []d
 	defer l.Close()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
+	l.allocates = true
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Maximum(out, t[0], numbers[i])
 	})
@@ -1034,6 +1038,7 @@ func ForeachMinimumScalar(c aten.Ctx, self []*tensor.Tensor, scalar dtype.Scalar
 	l := listed(c, "_foreach_minimum", self)
 	defer l.Close()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], number)
 	})
@@ -1044,6 +1049,7 @@ func ForeachMinimumScalarInPlace(c aten.Ctx, self []*tensor.Tensor, scalar dtype
 	l := listed(c, "_foreach_minimum_", self)
 	defer l.Close()
 	number := l.Number(scalar)
+	l.allocates = true
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], number)
 	})
@@ -1073,6 +1079,7 @@ func ForeachMinimumScalars(c aten.Ctx, self []*tensor.Tensor, scalars []dtype.Sc
 	defer l.Close()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
+	l.allocates = true
 	return l.results(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], numbers[i])
 	})
@@ -1084,6 +1091,7 @@ func ForeachMinimumScalarsInPlace(c aten.Ctx, self []*tensor.Tensor, scalars []d
 	defer l.Close()
 	l.fit(len(scalars))
 	numbers := l.numbers(scalars)
+	l.allocates = true
 	return l.inPlace(func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return c.Minimum(out, t[0], numbers[i])
 	})
@@ -1375,7 +1383,7 @@ func ForeachClone(c aten.Ctx, self []*tensor.Tensor, memoryFormat shape.MemoryFo
 func ForeachCopyInPlace(c aten.Ctx, self []*tensor.Tensor, src []*tensor.Tensor, nonBlocking bool) error {
 	l := listed(c, "_foreach_copy_", self, src)
 	defer l.Close()
-	return l.inPlace(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
+	return l.overwrite(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return t[0], c.Copy(t[0], t[1], nonBlocking)
 	})
 }
@@ -1384,5 +1392,5 @@ func ForeachCopyInPlace(c aten.Ctx, self []*tensor.Tensor, src []*tensor.Tensor,
 func ForeachZeroInPlace(c aten.Ctx, self []*tensor.Tensor) error {
 	l := listed(c, "_foreach_zero_", self)
 	defer l.Close()
-	return l.inPlace(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], c.Zero(t[0]) })
+	return l.overwrite(func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], c.Zero(t[0]) })
 }

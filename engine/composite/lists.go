@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -17,6 +18,8 @@ type list struct {
 	*scope
 	lists  [][]*tensor.Tensor
 	shared *tensor.Tensor // what counts for all items, where there is one
+	// allocates is set where the call of an item needs memory also for tensors that are alike.
+	allocates bool
 }
 
 // item is the call for item i, whose tensors are t. It writes to out, which is nil or t[0].
@@ -102,24 +105,89 @@ func (l *list) results(f item) ([]*tensor.Tensor, error) {
 	return l.GiveAll(all)
 }
 
-// inPlace writes what items come to to the tensors of the first list, after it has found that all can be written to.
+// inPlace writes what items come to to the tensors of the first list, after it has found that all can be written to. Items that can be refused
+// by the call itself, for their dtypes, shapes, devices or want of memory, are computed before the first one is written.
 func (l *list) inPlace(f item) error {
 	if l.Err != nil {
 		return l.Err
 	}
+	return l.write(f, l.apart())
+}
+
+// overwrite is inPlace of operators that only write: they have no result that could be computed before.
+func (l *list) overwrite(f item) error {
+	if l.Err != nil {
+		return l.Err
+	}
+	return l.write(f, false)
+}
+
+// write computes items before the first one is written where they are apart, and otherwise tries them without elements.
+func (l *list) write(f item, apart bool) error {
+	made := make([]*tensor.Tensor, len(l.lists[0]))
 	for i, to := range l.lists[0] {
 		l.Do(func() error { return l.writable(to) })
-		if t := l.tensors(i); l.Err == nil && !l.plain(t) {
+		switch t := l.tensors(i); {
+		case l.Err != nil:
+			return l.Err
+		case l.plain(t):
+		case apart && !keyed(t):
+			made[i] = l.computed(f, t, i)
+		default:
 			l.try(f, t, i)
 		}
 	}
 	for i, to := range l.lists[0] {
 		l.Do(func() error {
+			if made[i] != nil {
+				return l.C.Copy(to, made[i], false)
+			}
 			_, err := f(to, l.tensors(i), i)
 			return err
 		})
 	}
 	return l.Err
+}
+
+// keyed returns whether a tensor of an item has a layer of its own, but for that of gradients.
+func keyed(t []*tensor.Tensor) bool {
+	return slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Keys()&^tensor.Gradient != 0 })
+}
+
+// apart returns whether no item reads or writes the memory that another one writes to.
+func (l *list) apart() bool {
+	writes := map[*storage.Storage]int{}
+	for i, to := range l.lists[0] {
+		if _, twice := writes[to.Storage()]; twice {
+			return false
+		}
+		writes[to.Storage()] = i
+	}
+	for _, of := range l.lists[1:] {
+		for i, t := range of {
+			if k, written := writes[t.Storage()]; written && k != i {
+				return false
+			}
+		}
+	}
+	return l.shared == nil || !slices.ContainsFunc(l.lists[0], func(t *tensor.Tensor) bool { return t.Storage() == l.shared.Storage() })
+}
+
+// computed is what an item comes to, which its first tensor can be written with.
+func (l *list) computed(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
+	to := t[0]
+	l.disjoint(t)
+	made := l.Step(func() (*tensor.Tensor, error) { return f(nil, t, i) })
+	switch {
+	case l.Err != nil:
+	case !slices.Equal(made.Sizes(), to.Sizes()):
+		l.Failf("output with shape %v doesn't match the broadcast shape %v", to.Sizes(), made.Sizes())
+	case !dtype.CanCast(made.DType(), to.DType()):
+		l.Failf("result type %v can't be cast to the desired output type %v", made.DType(), to.DType())
+	case made.Device() != to.Device():
+		l.Failf("expected out to be on device %v, as the result is, but it is on %v", made.Device(), to.Device())
+	}
+	return l.Cast(made, to.DType())
 }
 
 // writable returns an error for memory that is only read, and for leaves whose gradient is wanted.
@@ -143,26 +211,17 @@ func (l *list) writable(to *tensor.Tensor) error {
 // plain returns whether the tensors of an item fit by what they are: dense floating-point tensors of one dtype, shape and device.
 func (l *list) plain(t []*tensor.Tensor) bool {
 	to := t[0]
-	return to.DType().IsFloatingPoint() && !slices.ContainsFunc(t, func(o *tensor.Tensor) bool {
+	return to.DType().IsFloatingPoint() && to.Device().Type != device.CUDA && l.shared == nil && !l.allocates && !slices.ContainsFunc(t, func(o *tensor.Tensor) bool {
 		return o.DType() != to.DType() || o.Device() != to.Device() || o.Keys()&^tensor.Gradient != 0 || !o.IsContiguous() || !slices.Equal(o.Sizes(), to.Sizes()) || o != to && o.Offset() != to.Offset() && o.Storage() == to.Storage()
 	})
 }
 
 // try makes the call of an item on tensors without elements, where that is told by their geometry.
 func (l *list) try(f item, t []*tensor.Tensor, i int) {
-	if slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Keys()&^tensor.Gradient != 0 || o.Device() != t[0].Device() }) {
+	if keyed(t) || slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Device() != t[0].Device() }) {
 		return
 	}
-	l.Do(func() error { return iter.Writable(l.Op, t[0]) })
-	for _, o := range t[1:] {
-		same := o == t[0] || o.Offset() == t[0].Offset() && slices.Equal(o.Sizes(), t[0].Sizes()) && slices.Equal(o.Strides(), t[0].Strides())
-		l.Do(func() error {
-			if same {
-				return nil
-			}
-			return iter.Disjoint(l.Op, t[0], o)
-		})
-	}
+	l.disjoint(t)
 	inner := within(l.C.Recorded(false), l.Op)
 	defer inner.Close()
 	probe := func(o *tensor.Tensor) *tensor.Tensor {
@@ -182,6 +241,20 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 		l.Do(func() error {
 			_, err := f(probes[0], probes, i)
 			return err
+		})
+	}
+}
+
+// disjoint refuses memory that the first tensor of an item overlaps with itself, or in part with another.
+func (l *list) disjoint(t []*tensor.Tensor) {
+	l.Do(func() error { return iter.Writable(l.Op, t[0]) })
+	for _, o := range t[1:] {
+		same := o == t[0] || o.Offset() == t[0].Offset() && slices.Equal(o.Sizes(), t[0].Sizes()) && slices.Equal(o.Strides(), t[0].Strides())
+		l.Do(func() error {
+			if same {
+				return nil
+			}
+			return iter.Disjoint(l.Op, t[0], o)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
@@ -96,6 +97,9 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 			args[outs+i] = "l.shared"
 		}
 	}
+	if slices.Contains([]string{"maximum", "minimum"}, of.Name) && strings.Contains(strings.Join(args, " "), "number") {
+		checks = append(checks, "\tl.allocates = true\n")
+	}
 	call := fmt.Sprintf("c.%s(%s)", of.GoName(), strings.Join(args, ", "))
 	result, run := "([]*tensor.Tensor, error)", "results"
 	if len(o.Returns) == 0 {
@@ -103,6 +107,7 @@ func eachFunction(o, of *schema.Operator, f *function) (string, error) {
 	}
 	closure := "func(out *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) {\nreturn " + call + "\n}"
 	if len(of.Returns) == 0 {
+		run = "overwrite"
 		closure = "func(_ *tensor.Tensor, t []*tensor.Tensor, i int) (*tensor.Tensor, error) { return t[0], " + call + " }"
 	}
 	return fmt.Sprintf("\n// %s applies %s to each item.\nfunc %s(c aten.Ctx, %s) %s {\n\tl := listed(c, %q, %s)\n\tdefer l.Close()\n%s\treturn l.%s(%s)\n}\n",
