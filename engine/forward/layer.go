@@ -171,19 +171,26 @@ func (p *pushed) fixed(t *tensor.Tensor) bool {
 
 // give makes pairs of primals and tangents, which are nil where a result has none, the results of the call. What was written to is.
 func (p *pushed) give(primals, tangents []*tensor.Tensor) {
+	// All are made before one is a result: an error would leave those before it to nobody.
+	all := make([]*tensor.Tensor, len(primals))
+	for k, primal := range primals {
+		if primal == nil || k >= len(tangents) || tangents[k] == nil {
+			all[k] = primal
+			continue
+		}
+		t, err := tensor.Pair(p.Name, primal, tangents[k], p.still, p.level)
+		p.Check(err)
+		p.Keep(t, nil)
+		t.Wrapped().Fixed = p.Is(aten.View) && p.fixed(p.self)
+		all[k] = t
+	}
 	k := -1
 	next := func() *tensor.Tensor {
 		k++
-		switch {
-		case primals[k] == nil:
+		if all[k] == nil {
 			return p.output(k)
-		case k >= len(tangents) || tangents[k] == nil:
-			t, _ := p.Give(primals[k])
-			return t
 		}
-		t, err := tensor.Pair(p.Name, primals[k], tangents[k], p.still, p.level)
-		p.Check(err)
-		t.Wrapped().Fixed = p.Is(aten.View) && p.fixed(p.self)
+		t, _ := p.Give(all[k])
 		return t
 	}
 	for _, v := range p.Results {

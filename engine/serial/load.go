@@ -28,6 +28,7 @@ type loader struct {
 	text       text
 	sparse     []*tensor.Tensor // whose parts are to be checked
 	quantizing []quantizing
+	done       func() // makes the results, when all is read
 }
 
 // records are the storages' bytes in a file.
@@ -73,6 +74,7 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 			return status.Runtimef("%s: the file holds %s, not a dict of tensors", op, pickle.Describe(root))
 		}
 		at := map[string]int{}
+		var numbers []int // of the tensors, by name
 		for _, e := range entries {
 			name, ok := e.Key.(string)
 			if !ok || !utf8.ValidString(name) {
@@ -86,23 +88,25 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 				return status.Runtimef("%s: the file's dict has %s under %.100q, not a tensor; load it with its structure", op, pickle.Describe(e.Value), name)
 			}
 			if before, ok := at[name]; ok {
-				tensors[before] = l.tensors[i] // as in Python, the last value of a key counts
+				numbers[before] = i // as in Python, the last value of a key counts
 				continue
 			}
 			if err := l.budget.Spend(tensorCost); err != nil {
 				return err
 			}
 			at[name] = len(names)
-			names, tensors = append(names, name), append(tensors, l.tensors[i])
+			names, numbers = append(names, name), append(numbers, i)
 		}
 		// Every result is a tensor of its own, also where the file has one twice or has some that nobody asked for.
-		for i, t := range tensors {
-			tensors[i] = t.Alias()
+		l.done = func() {
+			for _, i := range numbers {
+				tensors = append(tensors, l.tensors[i].Alias())
+			}
+			for _, t := range l.tensors {
+				t.Release()
+			}
+			l.tensors = tensors
 		}
-		for _, t := range l.tensors {
-			t.Release()
-		}
-		l.tensors = tensors
 		return nil
 	})
 	return names, tensors, err
@@ -185,6 +189,9 @@ func load(op string, source *file.Source, mapLocation string, mmap bool, build f
 	}
 	for _, s := range l.storages {
 		s.storage.Release()
+	}
+	if err == nil && l.done != nil {
+		l.done()
 	}
 	if err != nil {
 		for _, t := range l.tensors {
