@@ -518,6 +518,8 @@ static void settings(void) {
   tensor_set_default_device((tensor_device){TENSOR_CPU, -1});
   tensor_set_grad_enabled(true);
   tensor_set_inference_mode(false);
+  tensor_set_autocast_enabled("cpu", false), tensor_set_autocast_enabled("cuda", false);
+  tensor_clear_autocast_cache();  // of the calling thread
   if (!transforms) leave_levels(0);
   tensor_set_num_threads(2);
 }
