@@ -107,34 +107,26 @@ func (l *list) results(f item) ([]*tensor.Tensor, error) {
 
 // inPlace writes what items come to to the tensors of the first list, after it has found that all can be written to. Items that can be refused
 // by the call itself, for their dtypes, shapes, devices or want of memory, are computed before the first one is written.
-func (l *list) inPlace(f item) error {
-	if l.Err != nil {
-		return l.Err
-	}
-	return l.write(f, l.apart())
-}
+func (l *list) inPlace(f item) error { return l.write(f, l.apart()) }
 
 // overwrite is inPlace of operators that only write: they have no result that could be computed before.
-func (l *list) overwrite(f item) error {
+func (l *list) overwrite(f item) error { return l.write(f, false) }
+
+// write tries items without elements, and computes them before the first one is written where they are apart.
+func (l *list) write(f item, apart bool) error {
 	if l.Err != nil {
 		return l.Err
 	}
-	return l.write(f, false)
-}
-
-// write computes items before the first one is written where they are apart, and otherwise tries them without elements.
-func (l *list) write(f item, apart bool) error {
 	made := make([]*tensor.Tensor, len(l.lists[0]))
 	for i, to := range l.lists[0] {
 		l.Do(func() error { return l.writable(to) })
-		switch t := l.tensors(i); {
-		case l.Err != nil:
-			return l.Err
-		case l.plain(t):
-		case apart && !keyed(t):
+		t := l.tensors(i)
+		if l.Err != nil || l.plain(t) || keyed(t) {
+			continue
+		}
+		l.try(f, t, i)
+		if apart {
 			made[i] = l.computed(f, t, i)
-		default:
-			l.try(f, t, i)
 		}
 	}
 	for i, to := range l.lists[0] {
@@ -176,7 +168,6 @@ func (l *list) apart() bool {
 // computed is what an item comes to, which its first tensor can be written with.
 func (l *list) computed(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
 	to := t[0]
-	l.disjoint(t)
 	made := l.Step(func() (*tensor.Tensor, error) { return f(nil, t, i) })
 	switch {
 	case l.Err != nil:
@@ -208,20 +199,24 @@ func (l *list) writable(to *tensor.Tensor) error {
 	return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", l.Op)
 }
 
-// plain returns whether the tensors of an item fit by what they are: dense floating-point tensors of one dtype, shape and device.
+// plain returns whether the call of an item cannot be refused: its tensors are dense floating-point tensors of one dtype, shape and device.
 func (l *list) plain(t []*tensor.Tensor) bool {
 	to := t[0]
-	return to.DType().IsFloatingPoint() && to.Device().Type != device.CUDA && l.shared == nil && !l.allocates && !slices.ContainsFunc(t, func(o *tensor.Tensor) bool {
-		return o.DType() != to.DType() || o.Device() != to.Device() || o.Keys()&^tensor.Gradient != 0 || !o.IsContiguous() || !slices.Equal(o.Sizes(), to.Sizes()) || o != to && o.Offset() != to.Offset() && o.Storage() == to.Storage()
+	if !to.DType().IsFloatingPoint() || to.Device().Type == device.CUDA || l.shared != nil || l.allocates || keyed(t) {
+		return false
+	}
+	return !slices.ContainsFunc(t, func(o *tensor.Tensor) bool {
+		return o.DType() != to.DType() || o.Device() != to.Device() || !o.IsContiguous() || !slices.Equal(o.Sizes(), to.Sizes()) || o != to && o.Offset() != to.Offset() && o.Storage() == to.Storage()
 	})
 }
 
-// try makes the call of an item on tensors without elements, where that is told by their geometry.
+// try refuses overlapping memory, and makes the call of an item that is on one device on tensors without elements.
 func (l *list) try(f item, t []*tensor.Tensor, i int) {
-	if keyed(t) || slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Device() != t[0].Device() }) {
+	l.disjoint(t)
+	probed := l.shared != nil && l.shared.Device() == t[0].Device() && !keyed([]*tensor.Tensor{l.shared}) && !l.shared.IsWrappedNumber()
+	if slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Device() != t[0].Device() }) || l.shared != nil && !probed && l.shared.Device() != device.Host {
 		return
 	}
-	l.disjoint(t)
 	inner := within(l.C.Recorded(false), l.Op)
 	defer inner.Close()
 	probe := func(o *tensor.Tensor) *tensor.Tensor {
@@ -233,7 +228,7 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 	for k, o := range t {
 		probes[k] = probe(o)
 	}
-	if of := l.shared; of != nil && of.Device() == t[0].Device() && of.Keys()&^tensor.Gradient == 0 && !of.IsWrappedNumber() {
+	if of := l.shared; probed {
 		l.shared = probe(of)
 		defer func() { l.shared = of }()
 	}
