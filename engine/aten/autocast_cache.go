@@ -59,7 +59,7 @@ func castCached(c Ctx, t *tensor.Tensor, to dtype.DType, row int) (*tensor.Tenso
 	return made, nil
 }
 
-// get returns another reference to a conversion of t, or nil where there is none of its present elements.
+// get returns another reference to the cached conversion of t. It returns nil if there is none, or if t was written to since.
 func (x *castCache) get(key castKey, t *tensor.Tensor) *tensor.Tensor {
 	x.lock.Lock()
 	defer x.lock.Unlock()

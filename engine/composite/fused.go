@@ -21,16 +21,15 @@ type fused struct {
 	skip  bool // a gradient was not finite
 }
 
-// fuse checks the lists, of which empty states stand for none, and reads what a scaler of gradients has found. all is what every part has.
+// fuse checks the lists and reads the results of a gradient scaler. all has the fields that every part shares.
 func fuse(c aten.Ctx, op string, all launch.Update, gradScale, foundInf *tensor.Tensor, lists ...[]*tensor.Tensor) (*fused, error) {
 	f := &fused{c: c, op: op, rows: make([][5]*tensor.Tensor, len(lists[0]))}
+	for _, list := range lists {
+		if err := f.sameLength(list); err != nil {
+			return nil, err
+		}
+	}
 	for k, list := range lists {
-		if len(list) == 0 && k > 1 {
-			continue
-		}
-		if len(list) != len(lists[0]) {
-			return nil, status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", op, len(lists[0]), len(list))
-		}
 		for i, t := range list {
 			f.rows[i][k] = t
 			if err := f.check(t, k != 1); err != nil {
@@ -57,6 +56,14 @@ func fuse(c aten.Ctx, op string, all launch.Update, gradScale, foundInf *tensor.
 		f.parts = append(f.parts, all)
 	}
 	return f, nil
+}
+
+// sameLength returns an error for a list that has not a tensor for each parameter.
+func (f *fused) sameLength(list []*tensor.Tensor) error {
+	if len(list) != len(f.rows) {
+		return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", f.op, len(f.rows), len(list))
+	}
+	return nil
 }
 
 // check returns an error for tensors of other kinds, on other devices than the CPU, and for those whose gradient the update would have to give.
@@ -90,8 +97,8 @@ func (f *fused) number(t *tensor.Tensor) (float64, error) {
 
 // steps calls set with the count of steps of each parameter.
 func (f *fused) steps(counts []*tensor.Tensor, set func(p *launch.Update, step float64)) error {
-	if len(counts) != len(f.rows) {
-		return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", f.op, len(f.rows), len(counts))
+	if err := f.sameLength(counts); err != nil {
+		return err
 	}
 	for i, t := range counts {
 		step, err := f.number(t)
@@ -131,12 +138,14 @@ func toInt(b bool) int32 {
 // FusedSgd updates parameters by stochastic gradient descent.
 func FusedSgd(c aten.Ctx, self, grads, momentumBufferList []*tensor.Tensor, weightDecay, momentum, lr, dampening float64, nesterov, maximize, isFirstStep bool, gradScale, foundInf *tensor.Tensor) error {
 	all := launch.Update{Kind: launch.SGD, Maximize: toInt(maximize), Nesterov: toInt(nesterov), First: toInt(isFirstStep), Decay: weightDecay, Step: lr, Beta1: momentum, Rate: 1 - dampening}
-	if momentum == 0 {
-		momentumBufferList = nil
-	} else if len(momentumBufferList) == 0 {
-		return status.Runtimef("_fused_sgd_: momentum_buffer_list must have a tensor for each parameter where momentum is not 0")
+	lists := [][]*tensor.Tensor{self, grads}
+	if momentum != 0 {
+		if len(momentumBufferList) == 0 {
+			return status.Runtimef("_fused_sgd_: momentum_buffer_list must have a tensor for each parameter where momentum is not 0")
+		}
+		lists = append(lists, momentumBufferList)
 	}
-	f, err := fuse(c, "_fused_sgd_", all, gradScale, foundInf, self, grads, momentumBufferList)
+	f, err := fuse(c, "_fused_sgd_", all, gradScale, foundInf, lists...)
 	if err != nil {
 		return err
 	}
@@ -161,11 +170,6 @@ func fusedAdam(c aten.Ctx, op string, all launch.Update, lr float64, amsgrad boo
 	if amsgrad {
 		needed = 5
 	}
-	for _, list := range lists[2:needed] {
-		if len(list) != len(lists[0]) {
-			return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", op, len(lists[0]), len(list))
-		}
-	}
 	f, err := fuse(c, op, all, gradScale, foundInf, lists[:needed]...)
 	if err != nil {
 		return err
@@ -181,11 +185,7 @@ func fusedAdam(c aten.Ctx, op string, all launch.Update, lr float64, amsgrad boo
 
 // FusedAdagrad updates parameters by Adagrad.
 func FusedAdagrad(c aten.Ctx, self, grads, stateSums, stateSteps []*tensor.Tensor, lr, lrDecay, weightDecay, eps float64, maximize bool, gradScale, foundInf *tensor.Tensor) error {
-	const op = "_fused_adagrad_"
-	if len(stateSums) != len(self) {
-		return status.Runtimef("%s: Tensor lists must have the same number of tensors, got %d and %d", op, len(self), len(stateSums))
-	}
-	f, err := fuse(c, op, launch.Update{Kind: launch.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
+	f, err := fuse(c, "_fused_adagrad_", launch.Update{Kind: launch.Adagrad, Maximize: toInt(maximize), Decay: weightDecay, Eps: eps}, gradScale, foundInf, self, grads, stateSums)
 	if err != nil {
 		return err
 	}
