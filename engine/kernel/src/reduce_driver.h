@@ -2,7 +2,7 @@
 #ifndef LIBTENSOR_KERNEL_REDUCE_DRIVER_H
 #define LIBTENSOR_KERNEL_REDUCE_DRIVER_H
 
-#include "conversions.h"
+#include "casts.h"
 #include "reduce.h"
 
 namespace lt {
@@ -109,9 +109,9 @@ void finish_tile(const lt_reduction *r, const Reducer *op, const char *totals, i
   op->finish(totals, m, r, out);
   for (int k = 0; k < 2; k++) {
     if (!r->out[k]) continue;
-    find_cast(op->result[k], r->out_memory[k])(results[k], dtype_size(op->result[k]),
-                                               (char *)r->out[k] + offset[k],
-                                               r->kept ? r->kept_out[k][0] : 0, m);
+    LT_FIND_CAST(op->result[k], r->out_memory[k])(results[k], dtype_size(op->result[k]),
+                                                  (char *)r->out[k] + offset[k],
+                                                  r->kept ? r->kept_out[k][0] : 0, m);
   }
 }
 
@@ -120,7 +120,7 @@ void run_reduction(const lt_reduction *r) {
   Walk w;
   w.r = r;
   w.op = op;
-  w.cast = find_cast(r->memory, r->compute);
+  w.cast = LT_FIND_CAST(r->memory, r->compute);
   w.memory_size = dtype_size(r->memory);
   w.size = dtype_size(r->compute);
   w.convert = r->memory != r->compute;
