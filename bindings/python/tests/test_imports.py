@@ -11,7 +11,7 @@ PACKAGE = Path(libtensor.__file__).parent
 ORDER = ["_base", "_core", "_gen", "_data", "_devices", "_storages", "_gradients", "_tensors", "_neighbours"]
 # Names of PyTorch that packages import, above the public modules, and PyTorch's own private modules.
 PYTORCH = {"_inert", "_dynamo", "_higher_order_ops", "_inductor", "_subclasses"}
-PYTORCH_FILES = {"_C", "_VF", "_custom_ops", "_guards", "_jit_internal", "_logging", "_ops", "_tensor", "_utils", "__config__"}
+PYTORCH_FILES = {"_C", "_VF", "_custom_ops", "_guards", "_jit_internal", "_logging", "_ops", "_tensor", "_tensor_str", "_utils", "__config__"}
 FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
 

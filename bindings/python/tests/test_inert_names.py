@@ -202,21 +202,6 @@ def test_masked_softmax_ignores_the_others():
     assert got[1].item() == 0 and torch.allclose(got[[0, 2]], torch.softmax(x[[0, 2]], 0))
 
 
-def test_operators_of_a_library_that_cannot_be_loaded():
-    with pytest.raises(OSError, match="cannot be loaded"):
-        torch.ops.load_library("/nowhere/test_unloaded_package/_C.so")
-
-    @torch.library.register_fake("test_unloaded_package::nms")
-    def fake(x):
-        return x
-
-    assert fake(1) == 1
-    with pytest.raises(RuntimeError, match="test_other_package::nms does not exist"):
-        torch.library.register_fake("test_other_package::nms", fake)
-    with pytest.raises((RuntimeError, AttributeError), match="nms"):
-        torch.ops.test_unloaded_package.nms(torch.ones(1))
-
-
 def test_modules_of_distributed_load_by_attribute():
     run("import libtensor as torch; torch.distributed.fsdp.FullyShardedDataParallel; assert not hasattr(torch.distributed, 'no_such_name')")
 

@@ -74,3 +74,9 @@ def renamed(text, name):
     first, *lines = text.split("\n")
     indent = " " * longer
     return "\n".join([name + first.removeprefix("tensor"), *(indent + line if longer > 0 else line[-longer:] for line in lines)])
+
+
+def with_contents(text, name, contents):
+    """The printed form of a tensor with another name and other elements."""
+    end = text.rindex("]") + 1 if "]" in text else min(at for at in (text.find(","), len(text) - 1) if at > 0)
+    return f"{'tensor' if name == 'Tensor' else name}({contents}{text[end:]}"

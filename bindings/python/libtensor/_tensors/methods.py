@@ -408,6 +408,8 @@ class Tensor:
     def __repr__(self, *, tensor_contents=None):
         name = type(self).__name__
         with _overrides.disabled():
+            if tensor_contents is not None:
+                return _print.with_contents(_f.to_string(self, **_print.options), name, tensor_contents)
             if type(self) is Tensor:
                 return _f.to_string(self, **_print.options)
             return _print.renamed(_f.to_string(self, **_print.narrowed(name)), name)

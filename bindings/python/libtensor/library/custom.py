@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .._base.dtypes import dtype as _dtype
-from ..ops import unloaded
 from . import operators as _operators
 from .schemas import Schema, infer_schema
 
@@ -146,7 +145,7 @@ def register_kernel(op: Any, device_types: str | Sequence[str] | None, func: Fn 
     """Registers the function that an operator runs on types of devices; None for all. Returns it, or a decorator.
 
     Raises RuntimeError where there is no such operator."""
-    found = _operators.find(op)
+    found = _operators.find_registrable(op)
     return _decorates(func, lambda fn: found.kernels.update(dict.fromkeys(_types(device_types), fn)))
 
 
@@ -164,9 +163,7 @@ def register_fake(op: Any, func: Fn | None = None, /, *, lib: Library | None = N
     >>> doubled(torch.ones(3, device="meta")).shape
     torch.Size([3])
     """
-    if isinstance(op, str) and op.partition("::")[0] in unloaded:  # the library of the operator could not be loaded
-        return _decorates(func, lambda fn: None)
-    found = _operators.find(op)
+    found = _operators.find_registrable(op)
     return _decorates(func, lambda fn: setattr(found, "fake", fn))
 
 
@@ -194,7 +191,7 @@ def register_autograd(op: Any, backward: Fn, /, *, setup_context: Fn | None = No
     >>> x.grad
     tensor(6.)
     """
-    found = _operators.find(op)
+    found = _operators.find_registrable(op)
     if found.schema.is_mutable:
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {found} with schema {found.schema}. Please create a "
@@ -209,7 +206,7 @@ def register_vmap(op: Any, func: Fn | None = None, /, *, lib: Library | None = N
     operators that the kernel calls are batched.
 
     Raises RuntimeError where there is no such operator."""
-    found = _operators.find(op)
+    found = _operators.find_registrable(op)
     return _decorates(func, lambda fn: setattr(found, "batched", fn))
 
 
@@ -219,12 +216,12 @@ def register_autocast(op: Any, device_type: str, cast_inputs: _dtype, /, *, lib:
     Raises RuntimeError where there is no such operator, ValueError for other types than "cpu" and "cuda"."""
     if device_type not in ("cpu", "cuda"):
         raise ValueError(f"Unknown device type: {device_type}")
-    _operators.find(op).casts[device_type] = cast_inputs
+    _operators.find_registrable(op).casts[device_type] = cast_inputs
 
 
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
     """Accepted: there is no __torch_dispatch__. Raises RuntimeError where there is no such operator."""
-    _operators.find(op)
+    _operators.find_registrable(op)
     return _decorates(func, lambda fn: None)
 
 
@@ -314,7 +311,7 @@ class Library:
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         if fn is fallthrough_kernel:
             return
-        found = _operators.find(f"{self.ns}::{op_name.partition('::')[2] or op_name}" if isinstance(op_name, str) else op_name)
+        found = _operators.find_registrable(f"{self.ns}::{op_name.partition('::')[2] or op_name}" if isinstance(op_name, str) else op_name)
         key = dispatch_key or self.dispatch_key or _operators.DEFAULT[1]
         key = _operators.DEFAULT[1] if key.startswith("Autograd") else key
         if key == "Meta":

@@ -13,9 +13,10 @@ from .._core.tensor import Tensor
 from .._gradients.function import Function
 from .schemas import Schema
 
-__all__ = ["OpNamespace", "OpOverload", "OpOverloadPacket", "find", "namespaces"]
+__all__ = ["MissingOperator", "OpNamespace", "OpOverload", "OpOverloadPacket", "find", "find_registrable", "implement", "namespaces"]
 
 namespaces: dict[str, dict[str, OpOverloadPacket]] = {}
+loaded_libraries: set[str] = set()  # files that ops.load_library recorded
 DEFAULT = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
 KEYS = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta", "XPU": "xpu", "MPS": "mps"}
 
@@ -176,6 +177,7 @@ class OpOverload:
         self.casts: dict[str, _dtype] = {}
         self.disabled: set[str] = set()
         self.is_alias_checked = is_alias_checked
+        self.is_fixed = False  # registrations are ignored: the operator is libtensor's, in place of a package's
         self.namespace, _, self.op_name = qualname.partition("::")
         self.__name__ = f"{self.op_name}.{overload}"
         self.__module__ = f"torch.ops.{self.namespace}"
@@ -289,6 +291,11 @@ class OpOverloadPacket:
             return op.call(values)
         return found[-1](*args, **kwargs)
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the operator is libtensor's, in place of a package's."""
+        return any(op.is_fixed for op in self._overloads.values())
+
     def overloads(self) -> list[str]:
         """Returns the names of the overloads."""
         return list(self._overloads)
@@ -307,6 +314,27 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket(op='{self}')>"
 
 
+class MissingOperator(OpOverloadPacket):
+    """An operator, and any of its overloads, of a library that was recorded but not loaded. A call raises NotImplementedError."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"{self._qualified_op_name}: the operator is part of a library that is compiled for PyTorch, which libtensor does not load; "
+            f"torch.library.custom_op() defines operators in Python"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+
+def _is_missing(namespace: str, name: str) -> bool:
+    """Returns whether an operator without a definition may be one of a library that was recorded."""
+    defined = namespaces.get(namespace)
+    return bool(loaded_libraries) and not name.startswith("__") and (not defined or any(p.is_fixed for p in defined.values()))
+
+
 class OpNamespace:
     """The operators of a namespace, as attributes."""
 
@@ -314,10 +342,12 @@ class OpNamespace:
         self._name = name
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
-        try:
-            return namespaces[self._name][name]
-        except KeyError:
-            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'") from None
+        found = namespaces.get(self._name, {}).get(name)
+        if found is None and _is_missing(self._name, name):
+            found = MissingOperator(f"{self._name}::{name}")
+        if found is None:
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
+        return found
 
     def __dir__(self) -> list[str]:
         return sorted(namespaces.get(self._name, ()))
@@ -330,6 +360,19 @@ def define(qualname: str, overload: str, schema: Schema, is_alias_checked: bool)
     op = OpOverload(qualname, overload, schema, is_alias_checked)
     packet._overloads[overload] = op
     return op
+
+
+def implement(schema: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes the decorated function the operator of a schema, in place of a package's: what the package registers for it is ignored."""
+
+    def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
+        parsed = Schema(schema)
+        op = define(parsed.name, "default", parsed, False)
+        op.kernels[DEFAULT[1]] = fn
+        op.is_fixed = True
+        return fn
+
+    return decorate
 
 
 def find(op: Any) -> OpOverload:
@@ -349,3 +392,17 @@ def find(op: Any) -> OpOverload:
     if packet is None or (overload or "default") not in packet._overloads:
         raise RuntimeError(f"operator {op} does not exist")
     return packet._overloads[overload or "default"]
+
+
+def find_registrable(op: Any) -> OpOverload:
+    """The operator to register a kernel or a rule for: `find`, or an unused one for operators that ignore registrations. Raises RuntimeError
+    where there is none."""
+    is_ignored = isinstance(op, MissingOperator)
+    if isinstance(op, str):
+        namespace, _, name = op.partition("::")
+        name = name.partition(".")[0]
+        is_ignored = name not in namespaces.get(namespace, ()) and _is_missing(namespace, name)
+    found = None if is_ignored else find(op)
+    if found is None or found.is_fixed:
+        return OpOverload("missing::missing", "default", Schema("missing::missing() -> ()"), False)
+    return found

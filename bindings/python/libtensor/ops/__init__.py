@@ -7,21 +7,33 @@ from . import quantized as quantized
 
 __all__ = ["quantized"]
 
-loaded_libraries: set[str] = set()
-unloaded: set[str] = set()  # packages whose library of operators could not be loaded, which are the namespaces of the operators
-
 
 def load_library(path: str) -> None:
-    """Raises OSError: libraries of operators that are compiled for PyTorch cannot be loaded. Functions that the
-    package registers for operators of the library afterwards are ignored (torch.library.register_fake)."""
-    unloaded.add(Path(path).parent.name)
-    raise OSError(f"{path}: libraries of operators for PyTorch cannot be loaded; torch.library.custom_op() defines operators in Python")
+    """Records a library of operators that is compiled for PyTorch, without loading it: its operators raise NotImplementedError when they are
+    called, except for those of torchvision and torchaudio that libtensor implements.
+
+    Raises OSError where there is no such file."""
+    file = Path(path)
+    if not file.is_file():
+        raise OSError(f"{path}: cannot open shared object file: No such file or directory")
+    from ..library.packages import record
+
+    record(file)
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'libtensor.ops' has no attribute '{name}'")
-    from ..library.operators import OpNamespace
+    made: Any
+    if name == "loaded_libraries":
+        from ..library.operators import loaded_libraries as made
+    elif name == "aten":
+        from ..library.aten import AtenNamespace
 
-    made = globals()[name] = OpNamespace(name)
+        made = AtenNamespace()
+    else:
+        from ..library.operators import OpNamespace
+
+        made = OpNamespace(name)
+    globals()[name] = made
     return made

@@ -475,7 +475,7 @@ class Module:
         """Replaces every parameter, gradient and buffer by what `fn` returns for it."""
         if recurse:
             for module in self.children():
-                module._apply(fn, recurse)
+                module._apply(fn)
         for name, param in self._parameters.items():
             if param is not None:
                 self._parameters[name] = _state.converted_parameter(param, fn)
@@ -510,7 +510,7 @@ class Module:
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Moves parameters and buffers to `device` without their values: their memory is uninitialized. Returns the module."""
-        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
 
     def type(self, dst_type: _dtype | str) -> Self:
         """Casts all parameters and buffers to `dst_type`, in place, and returns the module."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import copy
+import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from . import arena
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
 CollateMap = Mapping[Any, Callable[..., Any]]
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 
 

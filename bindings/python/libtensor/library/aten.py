@@ -1,0 +1,107 @@
+"""torch.ops.aten: PyTorch's operators by name and overload. A call runs libtensor's function of the operator's name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._core.tensor import Tensor
+from .aten_overloads import OVERLOADS
+from .operators import OpOverload, OpOverloadPacket, namespaces
+
+__all__ = ["AtenNamespace", "AtenOverload", "AtenPacket"]
+
+RENAMED: dict[str, Callable[..., Any]] = {
+    "_to_copy": lambda self, **kwargs: self.to(**{**kwargs, "copy": True}),
+    "_unsafe_view": lambda self, size: self.reshape(size),
+    "_local_scalar_dense": lambda self: self.item(),
+    "_conj": lambda self: self.conj(),
+    "_reshape_alias": lambda self, size, stride: self.as_strided(size, stride, self.storage_offset()),
+    "lift_fresh": lambda self: self,
+    "sym_size": lambda self, dim: self.size(dim),
+    "sym_stride": lambda self, dim: self.stride(dim),
+    "sym_numel": lambda self: self.numel(),
+    "sym_storage_offset": lambda self: self.storage_offset(),
+}
+
+
+@functools.cache
+def find_function(name: str) -> Callable[..., Any] | None:
+    """Returns libtensor's function of an operator's name; None where there is none."""
+    if name in RENAMED:
+        return RENAMED[name]
+    from .. import _C, fft, linalg, nn, special
+    from .._gen import gen_functions as functions
+
+    for prefix, module in (("linalg_", linalg), ("special_", special), ("fft_", fft)):
+        found = getattr(module, name.removeprefix(prefix), None) if name.startswith(prefix) else None
+        if callable(found):
+            return found  # type: ignore[no-any-return]
+    for place in (functions, _C._VariableFunctions, _C._nn, nn.functional):
+        found = getattr(place, name, None)
+        if callable(found):
+            return found  # type: ignore[no-any-return]
+    found = getattr(Tensor, name, None)
+    return found if callable(found) else None
+
+
+class AtenOverload(OpOverload):
+    """An overload of one of PyTorch's operators. A call raises NotImplementedError if libtensor has no function of its name."""
+
+    def __init__(self, packet: AtenPacket, overload: str) -> None:
+        self.overloadpacket, self.overload = packet, overload
+        self.qualname, self.is_fixed = packet._qualified_op_name, True
+        self.namespace, self.op_name = "aten", packet.__name__
+        self.__name__ = f"{self.op_name}.{overload}"
+        self.__module__ = "torch._ops.aten"
+
+    @property
+    def _overloadname(self) -> str:
+        return self.overload
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.overloadpacket(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'OpOverload' object has no attribute '{name}'")
+
+
+class AtenPacket(OpOverloadPacket):
+    """The overloads of one of PyTorch's operators. All of them call the function of the operator's name, which chooses by its arguments."""
+
+    def __init__(self, name: str, overloads: list[str]) -> None:
+        super().__init__(f"aten::{name}")
+        self._overloads = {overload: AtenOverload(self, overload) for overload in overloads}
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        found = find_function(self.__name__)
+        if found is None:
+            raise NotImplementedError(f"aten::{self.__name__}: libtensor has no function of this name")
+        if "self" in kwargs:
+            args = (kwargs.pop("self"), *args)
+        return found(*args, **kwargs)
+
+
+class AtenNamespace:
+    """PyTorch's operators, as attributes."""
+
+    _name = "aten"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in namespaces.get("aten", ()):  # an operator that a program defined
+            return namespaces["aten"][name]
+        overloads = _list_overloads().get(name)
+        if overloads is None:
+            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+        made = AtenPacket(name, overloads)
+        setattr(self, name, made)
+        return made
+
+    def __dir__(self) -> list[str]:
+        return sorted({*_list_overloads(), *namespaces.get("aten", ())})
+
+
+@functools.cache
+def _list_overloads() -> dict[str, list[str]]:
+    return {name: overloads.split() for overloads, names in OVERLOADS.items() for name in names.split()}
