@@ -27,7 +27,7 @@ def test_elements_are_those_of_repr(name):
 def test_lines_start_with_the_indentation():
     first, *rest = lt._tensor_str._tensor_str(lt.arange(60.0).reshape(2, 30), 12).split("\n")
     assert rest
-    assert all(line.startswith((" " * 12 + "[", " " * 14)) for line in rest)
+    assert all(line.startswith((" " * 13 + "[", " " * 14)) for line in rest)
     assert max(len(line) for line in (" " * 12 + first, *rest)) <= 80
 
 
