@@ -4123,91 +4123,106 @@ TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t *
 // is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
 TENSOR_API tensor_status tensor_cosine_similarity(const tensor_t *x1, const tensor_t *x2, int64_t dim, double eps, tensor_t **out);
 
-// Multiplies negative elements by `negative_slope`.
+// Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
+// * x` otherwise.
 TENSOR_API tensor_status tensor_nn_leaky_relu(const tensor_t *self, double negative_slope, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_leaky_relu_(tensor_t *self, double negative_slope);
 
-// Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+// Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
+// x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
+// `self`.
 TENSOR_API tensor_status tensor_prelu(const tensor_t *self, const tensor_t *weight, tensor_t **out);
 
-// Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+// Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
 TENSOR_API tensor_status tensor_nn_hardtanh(const tensor_t *self, tensor_scalar min_val, tensor_scalar max_val, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_hardtanh_(tensor_t *self, tensor_scalar min_val, tensor_scalar max_val);
 
-// Limits every element to the range from 0 to 6. NaN stays NaN.
+// Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
 TENSOR_API tensor_status tensor_nn_relu6(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_relu6_(tensor_t *self);
 
-// Replaces elements up to `threshold` by `value`.
+// Replaces elements that are at most `threshold` by `value`.
 TENSOR_API tensor_status tensor_threshold(const tensor_t *self, tensor_scalar threshold, tensor_scalar value, tensor_t **out);
 TENSOR_API tensor_status tensor_threshold_(tensor_t *self, tensor_scalar threshold, tensor_scalar value);
 TENSOR_API tensor_status tensor_threshold_out(const tensor_t *self, tensor_scalar threshold, tensor_scalar value, tensor_t *out);
 
-// Replaces elements from -`lambd` to `lambd` by 0.
+// Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
 TENSOR_API tensor_status tensor_hardshrink(const tensor_t *self, double lambd, tensor_t **out);
 TENSOR_API tensor_status tensor_hardshrink_out(const tensor_t *self, double lambd, tensor_t *out);
 
-// Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+// Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
+// lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
 TENSOR_API tensor_status tensor_nn_softshrink(const tensor_t *self, double lambd, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_softshrink_out(const tensor_t *self, double lambd, tensor_t *out);
 
-// (`self` + 3) / 6, limited to the range from 0 to 1.
+// Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
+// / 6`.
 TENSOR_API tensor_status tensor_nn_hardsigmoid(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_hardsigmoid_(tensor_t *self);
 
-// `self` times `hardsigmoid` of it.
+// Applies the hard swish to each element: `x * hardsigmoid(x)`.
 TENSOR_API tensor_status tensor_nn_hardswish(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_hardswish_(tensor_t *self);
 
-// Replaces negative elements x by `alpha` * (exp(x) - 1).
+// Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
+// 1)` otherwise.
 TENSOR_API tensor_status tensor_nn_elu(const tensor_t *self, double alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_elu_(tensor_t *self, double alpha);
 
-// Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+// Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+// 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 TENSOR_API tensor_status tensor_celu(const tensor_t *self, double alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_celu_(tensor_t *self, double alpha);
 
-// scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
-// of networks that normalize themselves.
+// Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+// alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+// (self-normalizing networks).
 TENSOR_API tensor_status tensor_selu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_selu_(tensor_t *self);
 
-// log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+// Applies a smooth approximation of ReLU to each element: `log(1 + exp(beta * x)) / beta`. Returns
+// x where `beta * x` exceeds `threshold`.
 TENSOR_API tensor_status tensor_nn_softplus(const tensor_t *self, double beta, double threshold, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_softplus_out(const tensor_t *self, double beta, double threshold, tensor_t *out);
 
-// The logarithm of `sigmoid`, -log(1 + exp(-x)).
+// Computes the logarithm of the sigmoid of each element: `-log(1 + exp(-x))`, without overflow.
 TENSOR_API tensor_status tensor_nn_logsigmoid(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_logsigmoid_out(const tensor_t *self, tensor_t *out);
 
-// x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+// Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the
+// cumulative distribution function of the standard normal distribution. `approximate` "tanh"
+// computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
+// "none".
 TENSOR_API tensor_status tensor_nn_gelu(const tensor_t *self, const char *approximate, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_gelu_out(const tensor_t *self, const char *approximate, tensor_t *out);
 
-// x times `sigmoid` of x.
+// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
 TENSOR_API tensor_status tensor_nn_silu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_silu_(tensor_t *self);
 
-// x times the hyperbolic tangent of `softplus` of x.
+// Applies the Mish activation to each element: `x * tanh(softplus(x))`.
 TENSOR_API tensor_status tensor_nn_mish(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_mish_(tensor_t *self);
 
-// x - tanh(x). Integers and bool count as the default dtype.
+// Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
 TENSOR_API tensor_status tensor_nn_tanhshrink(const tensor_t *self, tensor_t **out);
 
-// x / (1 + abs(x)). Integers and bool count as the default dtype.
+// Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
+// dtype.
 TENSOR_API tensor_status tensor_nn_softsign(const tensor_t *self, tensor_t **out);
 
-// Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
-// `upper`.
+// Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+// upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+// distributed between `lower` and `upper`.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_rrelu(const tensor_t *self, double lower, double upper, bool training, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_rrelu_(tensor_t *self, double lower, double upper, bool training, tensor_generator_t *generator);
 
-// The first half of `self` along `dim` times `sigmoid` of the second one.
+// Applies the gated linear unit: `a * sigmoid(b)`, where a and b are the first and the second half
+// of `self` along `dim`. The size of `dim` must be even.
 TENSOR_API tensor_status tensor_nn_glu(const tensor_t *self, int64_t dim, tensor_t **out);
 
-// `softmax` of -`self`. `dtype` converts elements first.
+// Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
 // Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nn_softmin(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 
@@ -4223,594 +4238,830 @@ TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_nn_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
-// `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
-// the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+// Samples from the Gumbel-softmax (concrete) distribution with logits `self` along `dim`:
+// `softmax((self + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
+// one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
+// gradient of the soft samples (straight-through estimator). `eps` is ignored.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double tau, bool hard, double eps, int64_t dim, tensor_generator_t *generator, tensor_t **out);
 
-// softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
-// `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
-// `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
-// weights for the keys 0 to i, and there is no `attn_mask`. A query without weights gets zeros. `dropout_p` is the probability of a weight to be left out. With `enable_gqa`
-// neighbours of the heads, which dimension -3 counts, share a head of `key` and `value`, which have fewer of them.
+// Computes scaled dot-product attention: `softmax(scale * query @ key^T + attn_mask) @ value`, for
+// `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
+// shape (..., L, Ev); leading dimensions are broadcast. The L x S matrix of weights is not stored,
+// except with dropout.
+// `scale` defaults to 1 / sqrt(E). `attn_mask`, broadcast to (..., L, S), is added to the scores,
+// or, of dtype bool, is true where a query may attend to a key. `is_causal` masks the keys after
+// position i for query i, and excludes `attn_mask`. A query that is masked completely returns
+// zeros. `dropout_p` is the probability that a weight is set to 0. `enable_gqa` (grouped-query
+// attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
+// one.
 // Absent: attn_mask NULL, scale NULL.
 TENSOR_API tensor_status tensor_nn_scaled_dot_product_attention(const tensor_t *query, const tensor_t *key, const tensor_t *value, const tensor_t *attn_mask, double dropout_p, bool is_causal, const double *scale, bool enable_gqa, tensor_t **out);
 
-// Attention of `num_heads` heads: `query` (L, N, E), `key` and `value` (S, N, E), or without the N examples, are projected by thirds of `in_proj_weight` and `in_proj_bias`, or
-// with `use_separate_proj_weight` by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; each head attends with its part of the features, and `out_proj_weight` and
-// `out_proj_bias` project what all of them get. `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v`
-// (N num_heads, S, E / num_heads) take the place of projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries
-// and keys, or of bool and True for what has no weight; `is_causal` tells that `attn_mask` is the causal one. `dropout_p` counts with `training`. Without `need_weights` the
-// weights are empty, and are not made; otherwise they are the mean over heads, or those of each without `average_attn_weights`.
+// Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
+// `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
+// Inputs are projected by the thirds of `in_proj_weight` and `in_proj_bias`, or, with
+// `use_separate_proj_weight`, by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`. Each head
+// attends with its part of the features; `out_proj_weight` and `out_proj_bias` project the
+// concatenated results. `bias_k` and `bias_v` append a key and a value, `add_zero_attn` appends
+// zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace
+// projected ones.
+// `key_padding_mask` of shape (N, S) and `attn_mask` of shape (L, S) or (N * num_heads, L, S) are
+// added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares
+// that `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the
+// output, and the attention weights averaged over heads, or those of each head if
+// `average_attn_weights` is false; without `need_weights` they are empty.
 // Absent: in_proj_weight NULL, in_proj_bias NULL, bias_k NULL, bias_v NULL, out_proj_bias NULL, key_padding_mask NULL, attn_mask NULL, q_proj_weight NULL, k_proj_weight NULL, v_proj_weight NULL, static_k NULL, static_v NULL.
 TENSOR_API tensor_status tensor_nn_multi_head_attention_forward(const tensor_t *query, const tensor_t *key, const tensor_t *value, int64_t embed_dim_to_check, int64_t num_heads, const tensor_t *in_proj_weight, const tensor_t *in_proj_bias, const tensor_t *bias_k, const tensor_t *bias_v, bool add_zero_attn, double dropout_p, const tensor_t *out_proj_weight, const tensor_t *out_proj_bias, bool training, const tensor_t *key_padding_mask, bool need_weights, const tensor_t *attn_mask, bool use_separate_proj_weight, const tensor_t *q_proj_weight, const tensor_t *k_proj_weight, const tensor_t *v_proj_weight, const tensor_t *static_k, const tensor_t *static_v, bool average_attn_weights, bool is_causal, tensor_t **out, tensor_t **weights);
 
-// The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
-// sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
-// `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+// Applies a 1-D convolution (cross-correlation) to `self` of shape (N, C_in, L) or (C_in, L) with
+// `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
+// weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+// `stride` is the distance between windows, `padding` the number of zeros added at each end, and
+// `dilation` the distance between kernel elements. `groups` divides the input and output channels
+// into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
+// shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
+// `self`, `weight` and `bias` of shape (C_out) must have the same dtype.
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
-// `conv1d` with a padding by its name.
+// Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+// that the output has the length of the input, with one more zero at the end for an odd total; it
+// requires a stride of 1.
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv1d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
-// The convolution of images `self` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
-// for both dimensions, or one for each. The result is in channels-last format where `self` or `weight` is.
+// Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or
+// (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
+// (C_out).
+// `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
+// one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
+// W_out), in channels-last memory format if `self` or `weight` is.
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
-// `conv2d` with a padding by its name.
+// Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+// that the output has the height and width of the input; it requires a stride of 1.
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv2d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
-// The convolution of volumes `self` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+// Applies a 3-D convolution (cross-correlation) to volumes `self` of shape (N, C_in, D, H, W) or
+// (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
+// shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
+// height, width); see `conv1d`.
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv3d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
-// `conv3d` with a padding by its name.
+// Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+// that the output has the depth, height and width of the input; it requires a stride of 1.
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv3d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
 
-// What the gradient of `conv1d` is of signals: `self` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
-// of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+// Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `self`
+// of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
+// `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+// `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
+// shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
+// output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
+// to L, and must be smaller than the stride or the dilation.
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv_transpose1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
 
-// What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+// Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W)
+// or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
+// (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
+// of `conv_transpose1d`, with one number for both dimensions, or (height, width).
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv_transpose2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
 
-// What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+// Applies a 3-D transposed convolution (deconvolution) to volumes `self` of shape (N, C_in, D, H,
+// W) or (C_in, D, H, W) with `weight` of shape (C_in, C_out / groups, KD, KH, KW), and adds `bias`
+// of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
+// are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_conv_transpose3d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
 
-// `conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+// Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
+// `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
+// end. Returns a tensor of shape (L_out, N, C_out).
 TENSOR_API tensor_status tensor_conv_tbc(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t pad, tensor_t **out);
 
-// With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+// if `train` is true. Otherwise returns `self`.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+// if `training` is true. Otherwise returns `self`.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_nn_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Applies `dropout` to whole channels: all elements with the same indices in the first two
+// dimensions are set to 0 together.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_feature_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_feature_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// `feature_dropout` of a sequence with channels, or of several.
+// Applies `dropout` to whole channels of sequences `self` of shape (N, C, L) or (C, L).
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_nn_dropout1d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_dropout1d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// `feature_dropout` of images: the first two dimensions are those of examples and channels.
+// Applies `dropout` to whole channels of images. The first two dimensions of `self` are (N, C).
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_nn_dropout2d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_dropout2d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+// Applies `dropout` to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_nn_dropout3d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_dropout3d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-// it gives `self`.
+// Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
+// element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+// keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_alpha_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-// it gives `self`.
+// Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
+// element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+// keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_nn_alpha_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_alpha_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+// dimensions are replaced together.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_feature_alpha_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_feature_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
 
-// `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+// dimensions are replaced together.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_nn_feature_alpha_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_feature_alpha_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
 
-// The product of the rows of `self` with the transposed matrix `weight`, to which `bias` is added.
+// Applies a linear transformation: `self @ weight.T + bias`. `self` has the shape (...,
+// in_features), `weight` (out_features, in_features) or (in_features), and `bias` (out_features)
+// or ().
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_nn_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_linear_out(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *out);
 
-// For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
-// `bias` (outputs) is added.
+// Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
+// `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
+// of shape (O).
 // Absent: bias NULL.
 TENSOR_API tensor_status tensor_bilinear(const tensor_t *input1, const tensor_t *input2, const tensor_t *weight, const tensor_t *bias, tensor_t **out);
 
-// Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
+// Divides `self` by its `p`-norm along `dim`: `x / max(norm(x), eps)`.
 TENSOR_API tensor_status tensor_nn_normalize(const tensor_t *self, double p, const int64_t *dim, int64_t dim_len, double eps, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_normalize_out(const tensor_t *self, double p, const int64_t *dim, int64_t dim_len, double eps, tensor_t *out);
 
-// The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+// Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
+// Shapes are broadcast.
 TENSOR_API tensor_status tensor_pairwise_distance(const tensor_t *x1, const tensor_t *x2, double p, double eps, bool keepdim, tensor_t **out);
 
-// Puts a dimension of size `num_classes` behind those of `self`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
-// element tells.
+// Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
+// with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
+// largest index.
 TENSOR_API tensor_status tensor_nn_one_hot(const tensor_t *self, int64_t num_classes, tensor_t **out);
 
-// Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+// Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
+// r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
 TENSOR_API tensor_status tensor_pixel_shuffle(const tensor_t *self, int64_t upscale_factor, tensor_t **out);
 
-// Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+// Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
+// r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
 TENSOR_API tensor_status tensor_pixel_unshuffle(const tensor_t *self, int64_t downscale_factor, tensor_t **out);
 
-// Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+// Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+// turn.
 TENSOR_API tensor_status tensor_channel_shuffle(const tensor_t *self, int64_t groups, tensor_t **out);
 
 // Another name of `channel_shuffle`.
-// Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+// Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+// turn.
 TENSOR_API tensor_status tensor_native_channel_shuffle(const tensor_t *self, int64_t groups, tensor_t **out);
 
-// Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
-// `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
-// dimensions behind that of channels. Negative numbers cut off.
+// Pads the last dimensions of `self`. `pad` lists the number of elements added before and after
+// the last dimension, then those of the dimension before it, and so on; negative numbers crop.
+// `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
+// without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
+// around. The last three pad the last 1 to 3 dimensions of a batch with channels.
 // Absent: value NULL.
 TENSOR_API tensor_status tensor_nn_pad(const tensor_t *self, const int64_t *pad, int64_t pad_len, const char *mode, const double *value, tensor_t **out);
 
-// Picks the rows of `weight` that `self` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
-// shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
+// Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
+// (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows whose
+// `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+// tensor.
 // Absent: padding_idx TENSOR_NONE, max_norm NULL.
 TENSOR_API tensor_status tensor_nn_embedding(const tensor_t *self, const tensor_t *weight, int64_t padding_idx, const double *max_norm, double norm_type, bool scale_grad_by_freq, bool sparse, tensor_t **out);
 
-// Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
-// picked, and with `sparse` the gradient is sparse.
+// Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
+// The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
+// frequency of the indices, and `sparse` makes the gradient a sparse tensor.
 TENSOR_API tensor_status tensor_embedding(const tensor_t *weight, const tensor_t *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse, tensor_t **out);
 
-// Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+// Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to
+// approximately that norm, in place.
 TENSOR_API tensor_status tensor_embedding_renorm_(tensor_t *self, const tensor_t *indices, double max_norm, double norm_type);
 
-// For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
-// begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
-// `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
-// Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+// Reduces bags of rows of `weight`, looked up at `indices`, by their sum (`mode` 0), mean (1) or
+// maximum (2), without storing the looked-up rows. Bag i starts at `offsets[i]` and ends at the
+// start of the next one; with `include_last_offset` the last offset is the end of the last bag.
+// `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
+// `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
+// gradient a sparse tensor.
+// Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
+// sums some of these are empty.
 // Absent: per_sample_weights NULL, padding_idx TENSOR_NONE.
 TENSOR_API tensor_status tensor_embedding_bag(const tensor_t *weight, const tensor_t *indices, const tensor_t *offsets, bool scale_grad_by_freq, int64_t mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **output, tensor_t **offset2bag, tensor_t **bag_size, tensor_t **max_indices);
 
-// For each bag of `self` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
-// next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
-// `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
-// of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+// Reduces bags of rows of `weight`, looked up at the indices `self`, by their sum, mean (default)
+// or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
+// bags are the rows of a matrix `self`; for a vector they start at `offsets`, and with
+// `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
+// the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows whose
+// `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+// tensor.
 // Absent: offsets NULL, max_norm NULL, per_sample_weights NULL, padding_idx TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const tensor_t *weight, const tensor_t *offsets, const double *max_norm, double norm_type, bool scale_grad_by_freq, const char *mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **out);
 
-// The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the absolute error (L1 loss): `weight * |self - target|`. A mean is divided by the sum
+// of `weight`, if given.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1, weight NULL.
 TENSOR_API tensor_status tensor_nn_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
 
-// The square of the difference of `self` and `target`, times `weight`, by whose sum a mean divides.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the squared error (mean squared error, L2 loss): `weight * (self - target)**2`. A mean
+// is divided by the sum of `weight`, if given.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1, weight NULL.
 TENSOR_API tensor_status tensor_nn_mse_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
 
-// Of the difference d of `self` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
+// elsewhere, with d = `self - target`.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_smooth_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, double beta, tensor_t **out);
 
-// Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+// Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
+// elsewhere, with d = `self - target`, multiplied by `weight`.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // Absent: weight NULL.
 TENSOR_API tensor_status tensor_nn_huber_loss(const tensor_t *self, const tensor_t *target, const char *reduction, double delta, const tensor_t *weight, tensor_t **out);
 
-// `target` (log(`target`) - `self`): the divergence of the distribution `target` from that whose logarithms are in `self`; with `log_target` those of the first are in
-// `target`. A `reduction` of batchmean divides the sum by the first size.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities
+// `target`: `target * (log(target) - self)`. With `log_target`, `target` contains log
+// probabilities. `reduction` "batchmean" divides the sum by the batch size, which is the
+// mathematical definition.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_kl_div(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, bool log_target, tensor_t **out);
 
-// The negative of that element of `self` (N, C, ...) whose class `target` (N, ...) names, times the weight of the class, by the sum of which a mean divides. Examples
-// of the class `ignore_index` do not count. `self` may be one example (C).
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
+// probabilities x, `self` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
+// shape (N) or (N, d1, ...). An unbatched `self` has the shape (C). `weight` of shape (C) rescales
+// classes; a mean is divided by the sum of the weights of the targets. Targets equal to
+// `ignore_index` do not contribute.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: weight NULL, size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_nll_loss(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, tensor_t **out);
 
-// `nll_loss` of `log_softmax` of `self` along the dimension of classes, the second one, or the only one. `target` has classes, or the sizes of `self` and probabilities.
-// `label_smoothing` is what is taken from them and given to all classes alike.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the cross-entropy loss for classification from unnormalized logits `self` of shape (C),
+// (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
+// contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
+// shape of `self`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
+// not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: weight NULL, size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, double label_smoothing, tensor_t **out);
 
-// -(`target` log(`self`) + (1 - `target`) log(1 - `self`)) of probabilities, times `weight`; no logarithm counts as less than -100.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the binary cross-entropy of probabilities `self`: `-weight * (target * log(self) + (1 -
+// target) * log(1 - self))`. Logarithms are clamped to at least -100.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: weight NULL, size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_binary_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// `binary_cross_entropy` of `sigmoid` of `self`, without loss of digits. `pos_weight` multiplies the part of what is on.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes `binary_cross_entropy(sigmoid(self), target)` from logits `self` in a numerically
+// stable form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both
+// are broadcast.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: weight NULL, size_average -1, reduce -1, pos_weight NULL.
 TENSOR_API tensor_status tensor_nn_binary_cross_entropy_with_logits(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *pos_weight, tensor_t **out);
 
-// exp(`self`) - `target` `self`: the negative logarithm of the probability of counts, of whose rates the logarithms are in `self`; without `log_input` `self` - `target`
-// log(`self` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
+// - target * self`, where `self` is the log rate, or `self - target * log(self + eps)` if
+// `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
+// greater than 1.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_poisson_nll_loss(const tensor_t *self, const tensor_t *target, bool log_input, bool full, int32_t size_average, double eps, int32_t reduce, const char *reduction, tensor_t **out);
 
-// (log(`var`) + (`self` - `target`)^2 / `var`) / 2, of a variance of at least `eps`: the negative logarithm of the density of normal distributions, with `full` also the
-// constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+// Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
+// variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
+// `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `self`, lacks its last
+// dimension, or has size 1 in one dimension.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 TENSOR_API tensor_status tensor_nn_gaussian_nll_loss(const tensor_t *self, const tensor_t *target, const tensor_t *var, bool full, double eps, const char *reduction, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_gaussian_nll_loss_scalar(const tensor_t *self, const tensor_t *target, tensor_scalar var, bool full, double eps, const char *reduction, tensor_t **out);
 
-// `self` where `target` is 1, and max(0, `margin` - `self`) where it is -1.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the hinge embedding loss of distances `self`: `x` where `target` is 1, and `max(0,
+// margin - x)` where it is -1.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_hinge_embedding_loss(const tensor_t *self, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
+// where `input1` should be ranked higher, and -1 where `input2` should be.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_margin_ranking_loss(const tensor_t *input1, const tensor_t *input2, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// log(1 + exp(-`target` `self`)) of labels that are 1 or -1.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
+// labels 1 and -1.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_soft_margin_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `self`, with classes y; times the weight of y. `p` is 1 or 2.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
+// `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: weight NULL, size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_multi_margin_loss(const tensor_t *self, const tensor_t *target, int64_t p, double margin, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// The sum of max(0, 1 - x[y] + x[j]) over classes y of an example x, a row of `self`, and j that are none of its, by the number of classes. A row of `target` lists those
-// of an example, and a negative number ends it.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
+// `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
+// `target` lists the labels of the sample; the first negative number ends the list.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_multilabel_margin_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the mean of `binary_cross_entropy_with_logits` over the classes (the last dimension) of
+// each sample, each class multiplied by its `weight`.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: weight NULL, size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_multilabel_soft_margin_loss(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// 1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
+// cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1, const tensor_t *input2, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `pairwise_distance`. With `swap` that of `positive` and `negative` counts where it is
-// smaller than that of `anchor` and `negative`.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
+// where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
+// instead of d(anchor, negative) where it is smaller.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
-// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
-// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
-// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
-// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
-// fit, counts as 0.
-// `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+// Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+// the target sequences, summed over all alignments to the T time steps, where the class `blank`
+// separates labels.
+// `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+// `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
+// `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
+// targets that are too long, by 0. `reduction` is 0 for the loss of each sample, 1 for the mean of
+// the losses divided by the target lengths (default), and 2 for the sum.
+// The gradient includes that of `log_softmax`.
 TENSOR_API tensor_status tensor_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
 
-// `ctc_loss` with lengths in tensors of integers.
+// Computes `ctc_loss` with lengths given as tensors of integers.
 TENSOR_API tensor_status tensor_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
 
-// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
-// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
-// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
-// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
-// fit, counts as 0.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+// Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+// the target sequences, summed over all alignments to the T time steps, where the class `blank`
+// separates labels.
+// `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+// `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
+// `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
+// targets that are too long, by 0. `reduction` is "none" for the loss of each sample, "mean" for
+// the mean of the losses divided by the target lengths (default), or "sum".
+// The gradient includes that of `log_softmax`.
 TENSOR_API tensor_status tensor_nn_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
 
-// `ctc_loss` with lengths in tensors of integers.
+// Computes `ctc_loss` with lengths given as tensors of integers.
 TENSOR_API tensor_status tensor_nn_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
 
-// `cross_entropy` of `self` times the transpose of `linear_weight`, plus `linear_bias`: of the logits of the classes, which `linear_weight` has a row for, or with more dimensions
-// several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
-// gradient, so that those of all are never in memory together; `label_smoothing`, or more dimensions, do without.
+// Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
+// cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
+// dimensions, classes are its first dimension. `ignore_index` defaults to -100.
+// `batch_chunk_size` limits the number of samples whose logits are in memory together; they are
+// recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // Absent: linear_bias NULL, weight NULL, ignore_index TENSOR_NONE, batch_chunk_size TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_linear_cross_entropy(const tensor_t *self, const tensor_t *linear_weight, const tensor_t *target, const tensor_t *linear_bias, const tensor_t *weight, const char *reduction, int64_t ignore_index, double label_smoothing, int64_t batch_chunk_size, tensor_t **out);
 
-// `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+// Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
+// standard deviations 1 / sqrt(variance + `eps`).
 // Absent: weight NULL, bias NULL.
 TENSOR_API tensor_status tensor_native_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd);
 
-// Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
-// dtype of `self`, or float32 where that has 16 bits. `cudnn_enable` has no effect.
+// Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
+// have the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
+// `cudnn_enable` is ignored.
 // Absent: weight NULL, bias NULL.
 TENSOR_API tensor_status tensor_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, bool cudnn_enable, tensor_t **out);
 
-// Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
-// dtype of `self`, or float32 where that has 16 bits.
+// Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
+// have the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
 // Absent: weight NULL, bias NULL.
 TENSOR_API tensor_status tensor_nn_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out);
 
-// Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
-// the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+// Applies root mean square normalization over the last dimensions, whose sizes are
+// `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+// of the dtype of the computation, which is float32 for 16-bit floats.
 // Absent: weight NULL, eps NULL.
 TENSOR_API tensor_status tensor_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out);
 
 // Another name of `rms_norm`.
-// Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
-// the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+// Applies root mean square normalization over the last dimensions, whose sizes are
+// `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+// of the dtype of the computation, which is float32 for 16-bit floats.
 // Absent: weight NULL, eps NULL.
 TENSOR_API tensor_status tensor_nn_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out);
 
-// `group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
-// 1 / sqrt(variance + `eps`).
+// Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
+// Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
+// + `eps`).
 // Absent: weight NULL, bias NULL.
 TENSOR_API tensor_status tensor_native_group_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd);
 
-// Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
-// have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+// Applies group normalization to `self` of shape (N, C, ...): divides the channels into
+// `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
+// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or
+// float32 if that has 16 bits. `cudnn_enabled` is ignored.
 // Absent: weight NULL, bias NULL.
 TENSOR_API tensor_status tensor_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, bool cudnn_enabled, tensor_t **out);
 
-// Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
-// have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. A group has more than one element.
+// Applies group normalization to `self` of shape (N, C, ...): divides the channels into
+// `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
+// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or
+// float32 if that has 16 bits. A group of a single element is an error.
 // Absent: weight NULL, bias NULL.
 TENSOR_API tensor_status tensor_nn_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out);
 
-// `batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+// Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
+// standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
 // Absent: weight NULL, bias NULL, running_mean NULL, running_var NULL.
 TENSOR_API tensor_status tensor_native_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, tensor_t **out, tensor_t **save_mean, tensor_t **save_invstd);
 
-// Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
-// `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
-// ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+// Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+// weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+// running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+// batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
+// parameters have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
+// `cudnn_enabled` is ignored.
 // Absent: weight NULL, bias NULL, running_mean NULL, running_var NULL.
 TENSOR_API tensor_status tensor_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, bool cudnn_enabled, tensor_t **out);
 
-// Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
-// `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
-// ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits.
+// Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+// weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+// running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+// batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
+// parameters have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
 // Absent: running_mean NULL, running_var NULL, weight NULL, bias NULL.
 TENSOR_API tensor_status tensor_nn_batch_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool training, double momentum, double eps, tensor_t **out);
 
-// Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
-// `cudnn_enabled` has no effect.
+// Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
+// each sample separately. Running statistics are updated with the mean of the statistics of the
+// samples. `cudnn_enabled` is ignored.
 // Absent: weight NULL, bias NULL, running_mean NULL, running_var NULL.
 TENSOR_API tensor_status tensor_instance_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool use_input_stats, double momentum, double eps, bool cudnn_enabled, tensor_t **out);
 
-// Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+// Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
+// each sample separately. Running statistics are updated with the mean of the statistics of the
+// samples.
 // Absent: running_mean NULL, running_var NULL, weight NULL, bias NULL.
 TENSOR_API tensor_status tensor_nn_instance_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool use_input_stats, double momentum, double eps, tensor_t **out);
 
-// Divides by (`k` + `alpha` times the mean square of `size` neighbouring channels, which dimension 1 counts) to the power of `beta`. Channels beyond the first and the last
+// Applies local response normalization over adjacent channels (dimension 1): divides by `(k +
+// alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor
 // count as 0.
 TENSOR_API tensor_status tensor_nn_local_response_norm(const tensor_t *self, int64_t size, double alpha, double beta, double k, tensor_t **out);
 
-// The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `self` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
-// given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+// Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
+// maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+// Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
+// apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
+// half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
+// starts in the padding at the end is dropped.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_max_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
 
-// The largest element of each window of images `self` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W). The arguments are
+// those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
+// channels-last memory format if `self` is.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
 
-// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
+// arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
+// width).
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
 
-// `max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+// Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
+// the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_max_pool1d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
-// `max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
+// Applies `max_pool2d`, and also returns the flat row-major index (int64) of each maximum in its
+// image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts these
+// indices.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_nn_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
-// `max_pool3d` and the place of each element in its volume, counted in row-major order: the first of equal ones, the last NaN.
+// Applies `max_pool3d`, and also returns the flat row-major index (int64) of each maximum in its
+// volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts these
+// indices.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_nn_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
 
-// The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
-// `count_include_pad` False not at all.
+// Applies 1-D average pooling to `self` of shape (N, C, L) or (C, L): each output element is the
+// mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
+// `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+// excluded if `count_include_pad` is false.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_avg_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t **out);
 TENSOR_API tensor_status tensor_avg_pool1d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t *out);
 
-// The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+// Applies 2-D average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
+// `divisor_override` divides the sum of each window instead of its number of elements. The other
+// arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width).
+// The result is in channels-last memory format if `self` is.
 // Absent: stride NULL with stride_len 0, divisor_override TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_avg_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_avg_pool2d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t *out);
 
-// The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
+// Applies 3-D average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
+// arguments are those of `avg_pool2d`, with one number for all dimensions, or (depth, height,
+// width). The result is contiguous.
 // Absent: stride NULL with stride_len 0, divisor_override TENSOR_NONE.
 TENSOR_API tensor_status tensor_nn_avg_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_avg_pool3d_out(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t *out);
 
-// The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+// Applies 1-D adaptive average pooling to `self` of shape (N, C, L) or (C, L): the result has
+// length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
+// to, but not including, ceil((i + 1)*L / output_size).
 TENSOR_API tensor_status tensor_adaptive_avg_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
-// The means of windows of images `self` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `self` is.
+// Applies 2-D adaptive average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
+// `output_size` is one number for both dimensions, or (height, width); windows are those of
+// `adaptive_avg_pool1d`. The result is in channels-last memory format if `self` is.
 TENSOR_API tensor_status tensor_nn_adaptive_avg_pool2d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
-// The means of windows of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `adaptive_avg_pool2d` in three dimensions.
+// Applies 3-D adaptive average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+// `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
+// `adaptive_avg_pool1d`.
 TENSOR_API tensor_status tensor_nn_adaptive_avg_pool3d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
-// The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+// Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
+// and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
 TENSOR_API tensor_status tensor_adaptive_max_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
 
-// The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
+// Applies 2-D adaptive max pooling, with the windows of `adaptive_avg_pool2d`. Returns the maxima
+// and their flat row-major indices (int64) in the image, as `max_pool2d_with_indices` does.
 TENSOR_API tensor_status tensor_nn_adaptive_max_pool2d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
 
-// The largest elements of the windows of `adaptive_avg_pool3d`, and the place of each in its volume, as `max_pool3d_with_indices` gives them.
+// Applies 3-D adaptive max pooling, with the windows of `adaptive_avg_pool3d`. Returns the maxima
+// and their flat row-major indices (int64) in the volume, as `max_pool3d_with_indices` does.
 TENSOR_API tensor_status tensor_nn_adaptive_max_pool3d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
 
-// The `norm_type`-norm of each window of signals `self` (N, C, L), or of one (C, L): the root of the sum of powers, NaN where that is negative, of infinity the largest size, and of minus infinity the smallest. The windows are those of `max_pool1d` without padding; of one that goes beyond the end the mean power counts for what is missing.
+// Applies 1-D power-average (Lp) pooling to `self` of shape (N, C, L) or (C, L): each output
+// element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
+// `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
+// are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
+// each missing element counts as the mean of the powers of the others.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_nn_lp_pool1d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
 
-// The `norm_type`-norm of each window of images `self` (N, C, H, W), or of one (C, H, W): `lp_pool1d` in two dimensions.
+// Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
+// `lp_pool1d` over windows of two dimensions.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_nn_lp_pool2d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
 
-// The `norm_type`-norm of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `lp_pool1d` in three dimensions.
+// Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
+// W): `lp_pool1d` over windows of three dimensions.
 // Absent: stride NULL with stride_len 0.
 TENSOR_API tensor_status tensor_nn_lp_pool3d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
 
-// Puts the elements of `self` (N, C, L), or (C, L), to the places that `indices` name, as `max_pool1d_with_indices` gives them, in signals of zeros. Of the lengths that windows can come from, `output_size` names another one than the default, alone or behind those of the first two dimensions. Of elements with the same place the last one counts, though all get the gradient from there.
+// Computes a partial inverse of `max_pool1d`: writes the elements of `self` of shape (N, C, L) or
+// (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of
+// zeros. `output_size` selects one of the lengths that pooling maps to L, as the length alone or
+// as the whole shape. If several elements have the same index, the last one is stored, but each
+// receives the gradient of that position.
 // Absent: stride NULL with stride_len 0, output_size NULL with output_size_len 0.
 TENSOR_API tensor_status tensor_nn_max_unpool1d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
-// Puts elements back to the places in images of zeros that they were taken from by `max_pool2d_with_indices`: `max_unpool1d` in two dimensions.
+// Computes a partial inverse of `max_pool2d`: writes the elements of `self` to the positions
+// `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
 // Absent: stride NULL with stride_len 0, output_size NULL with output_size_len 0.
 TENSOR_API tensor_status tensor_nn_max_unpool2d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
-// Puts elements back to the places in volumes of zeros that they were taken from by `max_pool3d_with_indices`: `max_unpool1d` in three dimensions.
+// Computes a partial inverse of `max_pool3d`: writes the elements of `self` to the positions
+// `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
 // Absent: stride NULL with stride_len 0, output_size NULL with output_size_len 0.
 TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
-// The largest element of each window of `kernel_size` elements of images `self` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
-// lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+// Applies 2-D fractional max pooling to images `self` of shape (N, C, H, W) or (C, H, W): the
+// maximum of each window of `kernel_size` elements, where the steps between windows alternate
+// pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
+// The output has the size `output_size`, or `output_ratio` times the size of the image; exactly
+// one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
+// the steps; by default they are drawn from `generator`. NaN counts as the maximum.
 // Absent: output_size NULL with output_size_len 0, output_ratio NULL with output_ratio_len 0, random_samples NULL, generator NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
 
-// `fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+// Applies `fractional_max_pool2d`, and also returns the flat row-major index (int64) of each
+// maximum in its image.
 // Absent: output_size NULL with output_size_len 0, output_ratio NULL with output_ratio_len 0, random_samples NULL, generator NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices);
 
-// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+// Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+// `random_samples` have the shape (N, C, 3). See `fractional_max_pool2d`.
 // Absent: output_size NULL with output_size_len 0, output_ratio NULL with output_ratio_len 0, random_samples NULL, generator NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
 
-// `fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+// Applies `fractional_max_pool3d`, and also returns the flat row-major index (int64) of each
+// maximum in its volume.
 // Absent: output_size NULL with output_size_len 0, output_ratio NULL with output_ratio_len 0, random_samples NULL, generator NULL.
 TENSOR_API tensor_status tensor_nn_fractional_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices);
 
-// What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
-// L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
+// Extracts sliding local blocks from images `self` of shape (N, C, H, W) or (C, H, W) (im2col).
+// Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
+// row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
+// `dilation` that between kernel elements, and `padding` the number of zeros added on each side.
 TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out);
 
-// Adds columns (N, C KH KW, L), or (C KH KW, L), as `unfold` makes them, up to images (N, C, H, W), where `output_size` is (H, W): the transpose of `unfold`.
+// Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W)
+// (col2im), where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are
+// added.
 TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out);
 
-// Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
-// i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
-// (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
-// after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
-// probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+// Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
+// features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
+// sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
+// + i g` and `h_t = o tanh(c_t)`.
+// `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
+// `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
+// with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
+// training (`train`), `dropout` is applied to the outputs of all layers but the last.
+// Returns the hidden states of the last layer at all time steps, both directions concatenated if
+// `bidirectional`, and the final hidden and cell states of all layers.
 TENSOR_API tensor_status tensor_lstm(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn);
 
-// `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+// Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
+// the other, and `batch_sizes` (int64) the number of sequences at each step.
 TENSOR_API tensor_status tensor_lstm_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn, tensor_t **cn);
 
-// Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
-// n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+// Applies a multi-layer gated recurrent unit (GRU) network to sequences `input`. Each time step
+// computes `r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`, `n = tanh(w_ih x_t + b_ih + r
+// (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
+// in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 TENSOR_API tensor_status tensor_gru(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
-// `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+// Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
+// the other, and `batch_sizes` (int64) the number of sequences at each step.
 TENSOR_API tensor_status tensor_gru_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
-// Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+// Applies a multi-layer Elman recurrent network (RNN) with tanh to sequences `input`: `h_t =
+// tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+// those of `lstm`.
 TENSOR_API tensor_status tensor_rnn_tanh(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
-// `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+// Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
+// after the other, and `batch_sizes` (int64) the number of sequences at each step.
 TENSOR_API tensor_status tensor_rnn_tanh_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
-// Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+// Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t =
+// max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+// those of `lstm`.
 TENSOR_API tensor_status tensor_rnn_relu(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
-// `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+// Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
+// after the other, and `batch_sizes` (int64) the number of sequences at each step.
 TENSOR_API tensor_status tensor_rnn_relu_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
-// A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+// Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
+// and cell. Returns the next hidden and cell states.
 // Absent: b_ih NULL, b_hh NULL.
 TENSOR_API tensor_status tensor_lstm_cell(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **h, tensor_t **c);
 
-// A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+// Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
+// Returns the next hidden state.
 // Absent: b_ih NULL, b_hh NULL.
 TENSOR_API tensor_status tensor_gru_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
-// A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+// Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
+// `hx`. Returns the next hidden state.
 // Absent: b_ih NULL, b_hh NULL.
 TENSOR_API tensor_status tensor_rnn_tanh_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
-// A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+// Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
+// `hx`. Returns the next hidden state.
 // Absent: b_ih NULL, b_hh NULL.
 TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
-// The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
-// `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+// Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
+// related functions. Returns the rows of all time steps, one step after the other, and the number
+// of sequences at each step. `lengths` (int64) must be in descending order.
 TENSOR_API tensor_status tensor_pack_padded_sequence(const tensor_t *input, const tensor_t *lengths, bool batch_first, tensor_t **data, tensor_t **batch_sizes);
 
-// What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
-// sequences.
+// Pads the sequences that `pack_padded_sequence` packed with `padding_value`, to the length of the
+// longest one, or to `total_length` if that is not negative. Returns the sequences and their
+// lengths.
 TENSOR_API tensor_status tensor_pad_packed_sequence(const tensor_t *data, const tensor_t *batch_sizes, bool batch_first, tensor_scalar padding_value, int64_t total_length, tensor_t **output, tensor_t **lengths);
 
-// Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
-// takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
-// area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
-// with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+// Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes
+// (N, C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+// `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
+// center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
+// "area" (adaptive average pooling). `align_corners` aligns the centers of the corner elements
+// instead of the edges. Coordinates are computed from `scale_factor` if given, or, with
+// `recompute_scale_factor`, from the sizes. `antialias` widens the filter of bilinear and bicubic
+// downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
+// rounded.
 // Absent: size NULL with size_len 0, scale_factor NULL with scale_factor_len 0, align_corners -1, recompute_scale_factor -1.
 TENSOR_API tensor_status tensor_nn_interpolate(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, int32_t recompute_scale_factor, bool antialias, tensor_t **out);
 
-// As `interpolate`, by an older name.
+// Resizes `self`. Equivalent to `interpolate`.
 // Deprecated, as in PyTorch, of which calls warn: use interpolate.
 // Absent: size NULL with size_len 0, scale_factor NULL with scale_factor_len 0, align_corners -1.
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, tensor_t **out);
 
-// As `interpolate` in the mode nearest.
+// Resizes `self` by nearest-neighbor interpolation. Equivalent to `interpolate` with the mode
+// "nearest".
 // Deprecated, as in PyTorch, of which calls warn: use interpolate.
 // Absent: size NULL with size_len 0, scale_factor NULL with scale_factor_len 0.
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
-// As `interpolate` in the mode bilinear with align_corners.
+// Resizes images by bilinear interpolation. Equivalent to `interpolate` with the mode "bilinear"
+// and `align_corners`.
 // Deprecated, as in PyTorch, of which calls warn: use interpolate.
 // Absent: size NULL with size_len 0, scale_factor NULL with scale_factor_len 0.
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
-// `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+// Samples `self` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
+// modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
+// 2 reflection.
 TENSOR_API tensor_status tensor_grid_sampler(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
 
-// `grid_sampler` of images.
+// Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
 TENSOR_API tensor_status tensor_grid_sampler_2d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
 
-// `grid_sampler` of volumes.
+// Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
 TENSOR_API tensor_status tensor_grid_sampler_3d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
 
-// What images `self` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
-// of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
-// with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+// Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+// 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
+// grid of shape (N, D_out, H_out, W_out, 3).
+// Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with
+// `align_corners`, the centers of the corner elements. `mode` is "bilinear" (default, trilinear
+// for volumes), "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default)
+// reads 0, "border" the closest edge element, and "reflection" mirrors the position.
 // Absent: align_corners -1.
 TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tensor_t *grid, const char *mode, const char *padding_mode, int32_t align_corners, tensor_t **out);
 
-// The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
-// volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+// Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H,
+// W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and
+// (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has for
+// `grid_sample`.
 // Absent: align_corners -1.
 TENSOR_API tensor_status tensor_nn_affine_grid(const tensor_t *theta, const int64_t *size, int64_t size_len, int32_t align_corners, tensor_t **out);
 
-// As `nn.affine_grid`.
+// Generates a sampling grid. Equivalent to `nn.affine_grid`.
 TENSOR_API tensor_status tensor_affine_grid_generator(const tensor_t *theta, const int64_t *size, int64_t size_len, bool align_corners, tensor_t **out);
 
 // Replaces negative elements by 0.

@@ -2341,11 +2341,13 @@ export class Tensor extends Handle {
    */
   alignAs(other: TensorLike): Tensor;
   /**
-   * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+   * Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
+   * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
+   * `self`.
    */
   prelu(weight: TensorLike): Tensor;
   /**
-   * Replaces elements up to `threshold` by `value`.
+   * Replaces elements that are at most `threshold` by `value`.
    */
   threshold_(threshold: Scalar, options: { value: Scalar }): this;
   threshold_(threshold: Scalar, value: Scalar): this;
@@ -2353,12 +2355,13 @@ export class Tensor extends Handle {
   threshold_Async(threshold: Scalar, options: { value: Scalar; signal?: Signal | null }): Promise<this>;
   threshold_Async(threshold: Scalar, value: Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Replaces elements from -`lambd` to `lambd` by 0.
+   * Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
    */
   hardshrink(options?: { lambd?: number; out?: Tensor | null }): Tensor;
   hardshrink(lambd: number, options?: { out?: Tensor | null }): Tensor;
   /**
-   * Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+   * Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+   * 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
    */
   celu_(options?: { alpha?: number }): this;
   celu_(alpha: number): this;
@@ -2366,15 +2369,17 @@ export class Tensor extends Handle {
   celu_Async(options?: { alpha?: number; signal?: Signal | null }): Promise<this>;
   celu_Async(alpha: number, options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
-   * of networks that normalize themselves.
+   * Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+   * alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+   * (self-normalizing networks).
    */
   selu_(): this;
   /** selu_, off the event loop. */
   selu_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
-   * `upper`.
+   * Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+   * upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+   * distributed between `lower` and `upper`.
    */
   rrelu_(options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null }): this;
   rrelu_(lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): this;
@@ -2386,7 +2391,8 @@ export class Tensor extends Handle {
   rrelu_Async(lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   rrelu_Async(lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+   * Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+   * if `train` is true. Otherwise returns `self`.
    */
   dropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   dropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
@@ -2394,7 +2400,8 @@ export class Tensor extends Handle {
   dropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   dropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   * Applies `dropout` to whole channels: all elements with the same indices in the first two
+   * dimensions are set to 0 together.
    */
   featureDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   featureDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
@@ -2402,8 +2409,9 @@ export class Tensor extends Handle {
   featureDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   featureDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-   * it gives `self`.
+   * Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
+   * element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+   * keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
    */
   alphaDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   alphaDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
@@ -2411,7 +2419,8 @@ export class Tensor extends Handle {
   alphaDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   alphaDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
-   * `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   * Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+   * dimensions are replaced together.
    */
   featureAlphaDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   featureAlphaDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
@@ -7309,7 +7318,9 @@ export function alignTensors(tensors: List<TensorLike>): Tensor[];
 /** alignTensors, off the event loop. */
 export function alignTensorsAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+ * Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
+ * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
+ * `self`.
  */
 export function prelu(input: TensorLike, options: { weight: TensorLike }): Tensor;
 export function prelu(input: TensorLike, weight: TensorLike): Tensor;
@@ -7317,7 +7328,7 @@ export function prelu(input: TensorLike, weight: TensorLike): Tensor;
 export function preluAsync(input: TensorLike, options: { weight: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function preluAsync(input: TensorLike, weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Replaces elements up to `threshold` by `value`.
+ * Replaces elements that are at most `threshold` by `value`.
  */
 export function threshold(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null }): Tensor;
 export function threshold(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -7325,7 +7336,7 @@ export function threshold(input: TensorLike, threshold: Scalar, value: Scalar, o
 export function thresholdAsync(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function thresholdAsync(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Replaces elements from -`lambd` to `lambd` by 0.
+ * Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
  */
 export function hardshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
 export function hardshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
@@ -7333,7 +7344,8 @@ export function hardshrink(input: TensorLike, lambd: number, options?: { out?: T
 export function hardshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function hardshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+ * Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+ * 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
  */
 export function celu(input: TensorLike, options?: { alpha?: number }): Tensor;
 export function celu(input: TensorLike, alpha: number): Tensor;
@@ -7341,15 +7353,17 @@ export function celu(input: TensorLike, alpha: number): Tensor;
 export function celuAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
 export function celuAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
- * of networks that normalize themselves.
+ * Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+ * alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+ * (self-normalizing networks).
  */
 export function selu(input: TensorLike): Tensor;
 /** selu, off the event loop. */
 export function seluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
- * `upper`.
+ * Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+ * upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+ * distributed between `lower` and `upper`.
  */
 export function rrelu(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
 export function rrelu(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
@@ -7361,9 +7375,14 @@ export function rreluAsync(input: TensorLike, lower: number, options?: { upper?:
 export function rreluAsync(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function rreluAsync(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
- * sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
- * `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+ * Applies a 1-D convolution (cross-correlation) to `self` of shape (N, C_in, L) or (C_in, L) with
+ * `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
+ * weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+ * `stride` is the distance between windows, `padding` the number of zeros added at each end, and
+ * `dilation` the distance between kernel elements. `groups` divides the input and output channels
+ * into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
+ * shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
+ * `self`, `weight` and `bias` of shape (C_out) must have the same dtype.
  */
 export function conv1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
 export function conv1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
@@ -7373,7 +7392,9 @@ export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike |
 export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
 export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
 /**
- * `conv1d` with a padding by its name.
+ * Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+ * that the output has the length of the input, with one more zero at the end for an odd total; it
+ * requires a stride of 1.
  */
 export function conv1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
 export function conv1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
@@ -7399,8 +7420,12 @@ export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorL
 export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The convolution of images `self` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
- * for both dimensions, or one for each. The result is in channels-last format where `self` or `weight` is.
+ * Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or
+ * (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
+ * (C_out).
+ * `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
+ * one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
+ * W_out), in channels-last memory format if `self` or `weight` is.
  */
 export function conv2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
 export function conv2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
@@ -7410,7 +7435,8 @@ export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike |
 export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
 export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
 /**
- * `conv2d` with a padding by its name.
+ * Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+ * that the output has the height and width of the input; it requires a stride of 1.
  */
 export function conv2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
 export function conv2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
@@ -7436,7 +7462,10 @@ export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorL
 export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The convolution of volumes `self` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+ * Applies a 3-D convolution (cross-correlation) to volumes `self` of shape (N, C_in, D, H, W) or
+ * (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
+ * shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
+ * height, width); see `conv1d`.
  */
 export function conv3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
 export function conv3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
@@ -7446,7 +7475,8 @@ export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike |
 export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
 export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
 /**
- * `conv3d` with a padding by its name.
+ * Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+ * that the output has the depth, height and width of the input; it requires a stride of 1.
  */
 export function conv3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
 export function conv3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
@@ -7472,8 +7502,13 @@ export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorL
 export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * What the gradient of `conv1d` is of signals: `self` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
- * of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+ * Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `self`
+ * of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
+ * `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+ * `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
+ * shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
+ * output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
+ * to L, and must be smaller than the stride or the dilation.
  */
 export function convTranspose1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
 export function convTranspose1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
@@ -7493,7 +7528,10 @@ export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias
 export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+ * Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W)
+ * or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
+ * (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
+ * of `conv_transpose1d`, with one number for both dimensions, or (height, width).
  */
 export function convTranspose2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
 export function convTranspose2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
@@ -7513,7 +7551,10 @@ export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias
 export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+ * Applies a 3-D transposed convolution (deconvolution) to volumes `self` of shape (N, C_in, D, H,
+ * W) or (C_in, D, H, W) with `weight` of shape (C_in, C_out / groups, KD, KH, KW), and adds `bias`
+ * of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
+ * are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
  */
 export function convTranspose3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
 export function convTranspose3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
@@ -7533,7 +7574,9 @@ export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias
 export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * `conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+ * Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
+ * `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
+ * end. Returns a tensor of shape (L_out, N, C_out).
  */
 export function convTbc(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int }): Tensor;
 export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int }): Tensor;
@@ -7543,7 +7586,8 @@ export function convTbcAsync(input: TensorLike, options: { weight: TensorLike; b
 export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+ * Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+ * if `train` is true. Otherwise returns `self`.
  */
 export function dropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
 export function dropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
@@ -7551,7 +7595,8 @@ export function dropout(input: TensorLike, p: number, train: boolean, options?: 
 export function dropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function dropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+ * Applies `dropout` to whole channels: all elements with the same indices in the first two
+ * dimensions are set to 0 together.
  */
 export function featureDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
 export function featureDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
@@ -7559,8 +7604,9 @@ export function featureDropout(input: TensorLike, p: number, train: boolean, opt
 export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
- * it gives `self`.
+ * Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
+ * element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+ * keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
  */
 export function alphaDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
 export function alphaDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
@@ -7568,7 +7614,8 @@ export function alphaDropout(input: TensorLike, p: number, train: boolean, optio
 export function alphaDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function alphaDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+ * Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+ * dimensions are replaced together.
  */
 export function featureAlphaDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
 export function featureAlphaDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
@@ -7576,8 +7623,9 @@ export function featureAlphaDropout(input: TensorLike, p: number, train: boolean
 export function featureAlphaDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function featureAlphaDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
- * `bias` (outputs) is added.
+ * Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
+ * `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
+ * of shape (O).
  */
 export function bilinear(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null }): Tensor;
 export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null }): Tensor;
@@ -7587,7 +7635,8 @@ export function bilinearAsync(input1: TensorLike, options: { input2: TensorLike;
 export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+ * Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
+ * Shapes are broadcast.
  */
 export function pairwiseDistance(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean }): Tensor;
 export function pairwiseDistance(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
@@ -7601,7 +7650,8 @@ export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number,
 export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, eps: number, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, eps: number, keepdim: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+ * Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
+ * r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
  */
 export function pixelShuffle(input: TensorLike, options: { upscaleFactor: Int }): Tensor;
 export function pixelShuffle(input: TensorLike, upscaleFactor: Int): Tensor;
@@ -7609,7 +7659,8 @@ export function pixelShuffle(input: TensorLike, upscaleFactor: Int): Tensor;
 export function pixelShuffleAsync(input: TensorLike, options: { upscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
 export function pixelShuffleAsync(input: TensorLike, upscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+ * Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
+ * r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
  */
 export function pixelUnshuffle(input: TensorLike, options: { downscaleFactor: Int }): Tensor;
 export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
@@ -7617,7 +7668,8 @@ export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
 export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
 export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+ * Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+ * turn.
  */
 export function channelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
 export function channelShuffle(input: TensorLike, groups: Int): Tensor;
@@ -7626,7 +7678,8 @@ export function channelShuffleAsync(input: TensorLike, options: { groups: Int; s
 export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `channel_shuffle`.
- * Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+ * Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+ * turn.
  */
 export function nativeChannelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
 export function nativeChannelShuffle(input: TensorLike, groups: Int): Tensor;
@@ -7634,8 +7687,9 @@ export function nativeChannelShuffle(input: TensorLike, groups: Int): Tensor;
 export function nativeChannelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
 export function nativeChannelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
- * picked, and with `sparse` the gradient is sparse.
+ * Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
+ * The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
+ * frequency of the indices, and `sparse` makes the gradient a sparse tensor.
  */
 export function embedding(weight: TensorLike, options: { indices: TensorLike; paddingIdx?: Int; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
 export function embedding(weight: TensorLike, indices: TensorLike, options?: { paddingIdx?: Int; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
@@ -7649,15 +7703,20 @@ export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingI
 export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, options?: { sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, sparse: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+ * Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to
+ * approximately that norm, in place.
  */
 export function embeddingRenorm_(input: Tensor, options: { indices: TensorLike; maxNorm: number; normType: number }): Tensor;
 export function embeddingRenorm_(input: Tensor, indices: TensorLike, maxNorm: number, normType: number): Tensor;
 /**
- * For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
- * begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
- * `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
- * Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+ * Reduces bags of rows of `weight`, looked up at `indices`, by their sum (`mode` 0), mean (1) or
+ * maximum (2), without storing the looked-up rows. Bag i starts at `offsets[i]` and ends at the
+ * start of the next one; with `include_last_offset` the last offset is the end of the last bag.
+ * `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
+ * `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
+ * gradient a sparse tensor.
+ * Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
+ * sums some of these are empty.
  */
 export function embeddingBag(weight: TensorLike, options: { indices: TensorLike; offsets: TensorLike; scaleGradByFreq?: boolean; mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
 export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, options?: { scaleGradByFreq?: boolean; mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
@@ -7677,12 +7736,15 @@ export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offse
 export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, options?: { paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
 export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, paddingIdx: Int | null, options?: { signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
 /**
- * The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
- * repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
- * what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
- * `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
- * fit, counts as 0.
- * `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+ * Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+ * the target sequences, summed over all alignments to the T time steps, where the class `blank`
+ * separates labels.
+ * `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+ * `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
+ * `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
+ * targets that are too long, by 0. `reduction` is 0 for the loss of each sample, 1 for the mean of
+ * the losses divided by the target lengths (default), and 2 for the sum.
+ * The gradient includes that of `log_softmax`.
  */
 export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
@@ -7690,7 +7752,7 @@ export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths:
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean }): Tensor;
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, zeroInfinity: boolean): Tensor;
 /**
- * `ctc_loss` with lengths in tensors of integers.
+ * Computes `ctc_loss` with lengths given as tensors of integers.
  */
 export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: TensorLike; targetLengths: TensorLike; blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
@@ -7710,7 +7772,8 @@ export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLen
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+ * Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
+ * standard deviations 1 / sqrt(variance + `eps`).
  */
 export function nativeLayerNorm(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
 export function nativeLayerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
@@ -7718,8 +7781,10 @@ export function nativeLayerNorm(input: TensorLike, normalizedShape: Ints, weight
 export function nativeLayerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
 export function nativeLayerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
 /**
- * Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
- * dtype of `self`, or float32 where that has 16 bits. `cudnn_enable` has no effect.
+ * Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+ * mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
+ * have the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
+ * `cudnn_enable` is ignored.
  */
 export function layerNorm(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean }): Tensor;
 export function layerNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean }): Tensor;
@@ -7735,8 +7800,9 @@ export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight:
 export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnable: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
- * the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+ * Applies root mean square normalization over the last dimensions, whose sizes are
+ * `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+ * of the dtype of the computation, which is float32 for 16-bit floats.
  */
 export function rmsNorm(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; eps?: number | null }): Tensor;
 export function rmsNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null }): Tensor;
@@ -7748,8 +7814,9 @@ export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, options?:
 export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
 export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * `group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
- * 1 / sqrt(variance + `eps`).
+ * Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
+ * Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
+ * + `eps`).
  */
 export function nativeGroupNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
 export function nativeGroupNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
@@ -7757,8 +7824,10 @@ export function nativeGroupNorm(input: TensorLike, weight: TensorLike | null, bi
 export function nativeGroupNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
 export function nativeGroupNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
 /**
- * Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
- * have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+ * Applies group normalization to `self` of shape (N, C, ...): divides the channels into
+ * `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
+ * group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or
+ * float32 if that has 16 bits. `cudnn_enabled` is ignored.
  */
 export function groupNorm(input: TensorLike, options: { numGroups: Int; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean }): Tensor;
 export function groupNorm(input: TensorLike, numGroups: Int, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean }): Tensor;
@@ -7774,7 +7843,8 @@ export function groupNormAsync(input: TensorLike, numGroups: Int, weight: Tensor
 export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * `batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+ * Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
+ * standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
  */
 export function nativeBatchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number }): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
 export function nativeBatchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
@@ -7782,9 +7852,12 @@ export function nativeBatchNorm(input: TensorLike, weight: TensorLike | null, bi
 export function nativeBatchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
 export function nativeBatchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
 /**
- * Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
- * `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
- * ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+ * Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+ * weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+ * running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+ * batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
+ * parameters have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
+ * `cudnn_enabled` is ignored.
  */
 export function batchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; cudnnEnabled: boolean }): Tensor;
 export function batchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, cudnnEnabled: boolean): Tensor;
@@ -7792,8 +7865,9 @@ export function batchNorm(input: TensorLike, weight: TensorLike | null, bias: Te
 export function batchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; cudnnEnabled: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function batchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
- * `cudnn_enabled` has no effect.
+ * Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
+ * each sample separately. Running statistics are updated with the mean of the statistics of the
+ * samples. `cudnn_enabled` is ignored.
  */
 export function instanceNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; useInputStats: boolean; momentum: number; eps: number; cudnnEnabled: boolean }): Tensor;
 export function instanceNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean): Tensor;
@@ -7801,8 +7875,12 @@ export function instanceNorm(input: TensorLike, weight: TensorLike | null, bias:
 export function instanceNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; useInputStats: boolean; momentum: number; eps: number; cudnnEnabled: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function instanceNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `self` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
- * given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+ * Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
+ * maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+ * Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
+ * apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
+ * half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
+ * starts in the padding at the end is dropped.
  */
 export function maxPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
 export function maxPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
@@ -7818,7 +7896,9 @@ export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints
 export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The largest element of each window of images `self` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+ * Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W). The arguments are
+ * those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
+ * channels-last memory format if `self` is.
  */
 export function maxPool2d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
 export function maxPool2d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
@@ -7834,7 +7914,9 @@ export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints
 export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+ * Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
+ * arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
+ * width).
  */
 export function maxPool3d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
 export function maxPool3d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
@@ -7850,7 +7932,8 @@ export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints
 export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * `max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+ * Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
+ * the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
  */
 export function maxPool1dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
 export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
@@ -7866,8 +7949,10 @@ export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, s
 export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
- * The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
- * `count_include_pad` False not at all.
+ * Applies 1-D average pooling to `self` of shape (N, C, L) or (C, L): each output element is the
+ * mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
+ * `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+ * excluded if `count_include_pad` is false.
  */
 export function avgPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
 export function avgPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
@@ -7883,7 +7968,9 @@ export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints
 export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+ * Applies 1-D adaptive average pooling to `self` of shape (N, C, L) or (C, L): the result has
+ * length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
+ * to, but not including, ceil((i + 1)*L / output_size).
  */
 export function adaptiveAvgPool1d(input: TensorLike, ...outputSize: Int[]): Tensor;
 export function adaptiveAvgPool1d(input: TensorLike, options: { outputSize: Ints }): Tensor;
@@ -7894,7 +7981,8 @@ export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSizeAndOption
 export function adaptiveAvgPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function adaptiveAvgPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+ * Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
+ * and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
  */
 export function adaptiveMaxPool1d(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
 export function adaptiveMaxPool1d(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
@@ -7905,16 +7993,22 @@ export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSizeAndOption
 export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
- * Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
- * i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
- * (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
- * after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
- * probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+ * Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
+ * features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
+ * sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
+ * + i g` and `h_t = o tanh(c_t)`.
+ * `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
+ * `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
+ * with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
+ * training (`train`), `dropout` is applied to the outputs of all layers but the last.
+ * Returns the hidden states of the last layer at all time steps, both directions concatenated if
+ * `bidirectional`, and the final hidden and cell states of all layers.
  */
 export function lstm(input: TensorLike, options: { hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
 export function lstm(input: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
 /**
- * `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ * Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
+ * the other, and `batch_sizes` (int64) the number of sequences at each step.
  */
 export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
 export function lstm(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
@@ -7925,13 +8019,16 @@ export function lstmAsync(input: TensorLike, hx: List<TensorLike>, params: List<
 export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
 export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
 /**
- * Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
- * n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+ * Applies a multi-layer gated recurrent unit (GRU) network to sequences `input`. Each time step
+ * computes `r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`, `n = tanh(w_ih x_t + b_ih + r
+ * (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
+ * in `params`. There is one state `hx`; the other arguments are those of `lstm`.
  */
 export function gru(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
 export function gru(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
 /**
- * `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ * Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
+ * the other, and `batch_sizes` (int64) the number of sequences at each step.
  */
 export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
 export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
@@ -7942,12 +8039,15 @@ export function gruAsync(input: TensorLike, hx: TensorLike, params: List<TensorL
 export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
- * Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+ * Applies a multi-layer Elman recurrent network (RNN) with tanh to sequences `input`: `h_t =
+ * tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+ * those of `lstm`.
  */
 export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
 export function rnnTanh(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
 /**
- * `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ * Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
+ * after the other, and `batch_sizes` (int64) the number of sequences at each step.
  */
 export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
 export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
@@ -7958,12 +8058,15 @@ export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: List<Ten
 export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
- * Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+ * Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t =
+ * max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+ * those of `lstm`.
  */
 export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
 export function rnnRelu(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
 /**
- * `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ * Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
+ * after the other, and `batch_sizes` (int64) the number of sequences at each step.
  */
 export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
 export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
@@ -7974,7 +8077,8 @@ export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: List<Ten
 export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
- * A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+ * Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
+ * and cell. Returns the next hidden and cell states.
  */
 export function lstmCell(input: TensorLike, options: { hx: List<TensorLike>; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
 export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
@@ -7986,7 +8090,8 @@ export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: Tens
 export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 /**
- * A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+ * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
+ * Returns the next hidden state.
  */
 export function gruCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
 export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
@@ -7998,7 +8103,8 @@ export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike,
 export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+ * Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
+ * `hx`. Returns the next hidden state.
  */
 export function rnnTanhCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
 export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
@@ -8010,7 +8116,8 @@ export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorL
 export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+ * Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
+ * `hx`. Returns the next hidden state.
  */
 export function rnnReluCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
 export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
@@ -8022,8 +8129,9 @@ export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorL
 export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
- * `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+ * Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
+ * related functions. Returns the rows of all time steps, one step after the other, and the number
+ * of sequences at each step. `lengths` (int64) must be in descending order.
  */
 export function packPaddedSequence(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
 export function packPaddedSequence(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
@@ -8033,8 +8141,9 @@ export function packPaddedSequenceAsync(input: TensorLike, options: { lengths: T
 export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
 export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
 /**
- * What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
- * sequences.
+ * Pads the sequences that `pack_padded_sequence` packed with `padding_value`, to the length of the
+ * longest one, or to `total_length` if that is not negative. Returns the sequences and their
+ * lengths.
  */
 export function padPackedSequence(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int }): { output: Tensor; lengths: Tensor };
 export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int): { output: Tensor; lengths: Tensor };
@@ -8042,7 +8151,9 @@ export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batc
 export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
 export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
 /**
- * `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+ * Samples `self` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
+ * modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
+ * 2 reflection.
  */
 export function gridSampler(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
 export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
@@ -8050,7 +8161,7 @@ export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMo
 export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * `grid_sampler` of images.
+ * Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
  */
 export function gridSampler2d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
 export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
@@ -8058,7 +8169,7 @@ export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolation
 export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * `grid_sampler` of volumes.
+ * Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
  */
 export function gridSampler3d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
 export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
@@ -8066,7 +8177,7 @@ export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolation
 export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * As `nn.affine_grid`.
+ * Generates a sampling grid. Equivalent to `nn.affine_grid`.
  */
 export function affineGridGenerator(theta: TensorLike, options: { size: Ints; alignCorners: boolean }): Tensor;
 export function affineGridGenerator(theta: TensorLike, size: Ints, alignCorners: boolean): Tensor;
@@ -11319,7 +11430,8 @@ export namespace nn {
   export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Multiplies negative elements by `negative_slope`.
+   * Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
+   * * x` otherwise.
    */
   export function leakyRelu(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
   export function leakyRelu(input: TensorLike, negativeSlope: number): Tensor;
@@ -11327,7 +11439,8 @@ export namespace nn {
   export function leakyReluAsync(input: TensorLike, options?: { negativeSlope?: number; signal?: Signal | null }): Promise<Tensor>;
   export function leakyReluAsync(input: TensorLike, negativeSlope: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Multiplies negative elements by `negative_slope`.
+   * Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
+   * * x` otherwise.
    */
   export function leakyRelu_(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
   export function leakyRelu_(input: TensorLike, negativeSlope: number): Tensor;
@@ -11335,7 +11448,9 @@ export namespace nn {
   export function leakyRelu_Async(input: TensorLike, options?: { negativeSlope?: number; signal?: Signal | null }): Promise<Tensor>;
   export function leakyRelu_Async(input: TensorLike, negativeSlope: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+   * Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
+   * x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
+   * `self`.
    */
   export function prelu(input: TensorLike, options: { weight: TensorLike }): Tensor;
   export function prelu(input: TensorLike, weight: TensorLike): Tensor;
@@ -11343,7 +11458,7 @@ export namespace nn {
   export function preluAsync(input: TensorLike, options: { weight: TensorLike; signal?: Signal | null }): Promise<Tensor>;
   export function preluAsync(input: TensorLike, weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+   * Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
    */
   export function hardtanh(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar }): Tensor;
   export function hardtanh(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar }): Tensor;
@@ -11353,7 +11468,7 @@ export namespace nn {
   export function hardtanhAsync(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function hardtanhAsync(input: TensorLike, minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+   * Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
    */
   export function hardtanh_(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar }): Tensor;
   export function hardtanh_(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar }): Tensor;
@@ -11363,19 +11478,19 @@ export namespace nn {
   export function hardtanh_Async(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function hardtanh_Async(input: TensorLike, minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Limits every element to the range from 0 to 6. NaN stays NaN.
+   * Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
    */
   export function relu6(input: TensorLike): Tensor;
   /** relu6, off the event loop. */
   export function relu6Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Limits every element to the range from 0 to 6. NaN stays NaN.
+   * Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
    */
   export function relu6_(input: TensorLike): Tensor;
   /** relu6_, off the event loop. */
   export function relu6_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Replaces elements up to `threshold` by `value`.
+   * Replaces elements that are at most `threshold` by `value`.
    */
   export function threshold(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null }): Tensor;
   export function threshold(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null }): Tensor;
@@ -11383,7 +11498,7 @@ export namespace nn {
   export function thresholdAsync(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function thresholdAsync(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Replaces elements from -`lambd` to `lambd` by 0.
+   * Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
    */
   export function hardshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
   export function hardshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
@@ -11391,7 +11506,8 @@ export namespace nn {
   export function hardshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hardshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+   * Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
+   * lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
    */
   export function softshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
   export function softshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
@@ -11399,31 +11515,34 @@ export namespace nn {
   export function softshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * (`self` + 3) / 6, limited to the range from 0 to 1.
+   * Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
+   * / 6`.
    */
   export function hardsigmoid(input: TensorLike): Tensor;
   /** hardsigmoid, off the event loop. */
   export function hardsigmoidAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * (`self` + 3) / 6, limited to the range from 0 to 1.
+   * Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
+   * / 6`.
    */
   export function hardsigmoid_(input: TensorLike): Tensor;
   /** hardsigmoid_, off the event loop. */
   export function hardsigmoid_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `self` times `hardsigmoid` of it.
+   * Applies the hard swish to each element: `x * hardsigmoid(x)`.
    */
   export function hardswish(input: TensorLike): Tensor;
   /** hardswish, off the event loop. */
   export function hardswishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `self` times `hardsigmoid` of it.
+   * Applies the hard swish to each element: `x * hardsigmoid(x)`.
    */
   export function hardswish_(input: TensorLike): Tensor;
   /** hardswish_, off the event loop. */
   export function hardswish_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Replaces negative elements x by `alpha` * (exp(x) - 1).
+   * Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
+   * 1)` otherwise.
    */
   export function elu(input: TensorLike, options?: { alpha?: number }): Tensor;
   export function elu(input: TensorLike, alpha: number): Tensor;
@@ -11431,7 +11550,8 @@ export namespace nn {
   export function eluAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
   export function eluAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Replaces negative elements x by `alpha` * (exp(x) - 1).
+   * Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
+   * 1)` otherwise.
    */
   export function elu_(input: TensorLike, options?: { alpha?: number }): Tensor;
   export function elu_(input: TensorLike, alpha: number): Tensor;
@@ -11439,7 +11559,8 @@ export namespace nn {
   export function elu_Async(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
   export function elu_Async(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+   * Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+   * 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
    */
   export function celu(input: TensorLike, options?: { alpha?: number }): Tensor;
   export function celu(input: TensorLike, alpha: number): Tensor;
@@ -11447,14 +11568,16 @@ export namespace nn {
   export function celuAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
   export function celuAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
-   * of networks that normalize themselves.
+   * Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+   * alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+   * (self-normalizing networks).
    */
   export function selu(input: TensorLike): Tensor;
   /** selu, off the event loop. */
   export function seluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+   * Applies a smooth approximation of ReLU to each element: `log(1 + exp(beta * x)) / beta`. Returns
+   * x where `beta * x` exceeds `threshold`.
    */
   export function softplus(input: TensorLike, options?: { beta?: number; threshold?: number; out?: Tensor | null }): Tensor;
   export function softplus(input: TensorLike, beta: number, options?: { threshold?: number; out?: Tensor | null }): Tensor;
@@ -11464,13 +11587,16 @@ export namespace nn {
   export function softplusAsync(input: TensorLike, beta: number, options?: { threshold?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softplusAsync(input: TensorLike, beta: number, threshold: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The logarithm of `sigmoid`, -log(1 + exp(-x)).
+   * Computes the logarithm of the sigmoid of each element: `-log(1 + exp(-x))`, without overflow.
    */
   export function logsigmoid(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /** logsigmoid, off the event loop. */
   export function logsigmoidAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+   * Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the
+   * cumulative distribution function of the standard normal distribution. `approximate` "tanh"
+   * computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
+   * "none".
    */
   export function gelu(input: TensorLike, options?: { approximate?: 'none' | 'tanh'; out?: Tensor | null }): Tensor;
   export function gelu(input: TensorLike, approximate: 'none' | 'tanh', options?: { out?: Tensor | null }): Tensor;
@@ -11478,44 +11604,46 @@ export namespace nn {
   export function geluAsync(input: TensorLike, options?: { approximate?: 'none' | 'tanh'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function geluAsync(input: TensorLike, approximate: 'none' | 'tanh', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * x times `sigmoid` of x.
+   * Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
    */
   export function silu(input: TensorLike): Tensor;
   /** silu, off the event loop. */
   export function siluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * x times `sigmoid` of x.
+   * Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
    */
   export function silu_(input: TensorLike): Tensor;
   /** silu_, off the event loop. */
   export function silu_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * x times the hyperbolic tangent of `softplus` of x.
+   * Applies the Mish activation to each element: `x * tanh(softplus(x))`.
    */
   export function mish(input: TensorLike): Tensor;
   /** mish, off the event loop. */
   export function mishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * x times the hyperbolic tangent of `softplus` of x.
+   * Applies the Mish activation to each element: `x * tanh(softplus(x))`.
    */
   export function mish_(input: TensorLike): Tensor;
   /** mish_, off the event loop. */
   export function mish_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * x - tanh(x). Integers and bool count as the default dtype.
+   * Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
    */
   export function tanhshrink(input: TensorLike): Tensor;
   /** tanhshrink, off the event loop. */
   export function tanhshrinkAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * x / (1 + abs(x)). Integers and bool count as the default dtype.
+   * Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
+   * dtype.
    */
   export function softsign(input: TensorLike): Tensor;
   /** softsign, off the event loop. */
   export function softsignAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
-   * `upper`.
+   * Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+   * upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+   * distributed between `lower` and `upper`.
    */
   export function rrelu(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function rrelu(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
@@ -11527,7 +11655,8 @@ export namespace nn {
   export function rreluAsync(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function rreluAsync(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The first half of `self` along `dim` times `sigmoid` of the second one.
+   * Applies the gated linear unit: `a * sigmoid(b)`, where a and b are the first and the second half
+   * of `self` along `dim`. The size of `dim` must be even.
    */
   export function glu(input: TensorLike, options?: { dim?: Int | string }): Tensor;
   export function glu(input: TensorLike, dim: Int | string): Tensor;
@@ -11535,7 +11664,7 @@ export namespace nn {
   export function gluAsync(input: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
   export function gluAsync(input: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `softmax` of -`self`. `dtype` converts elements first.
+   * Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
    */
   export function softmin(input: TensorLike, options: { dim: Int | string; dtype?: DType | null }): Tensor;
   export function softmin(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null }): Tensor;
@@ -11567,8 +11696,10 @@ export namespace nn {
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
-   * the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+   * Samples from the Gumbel-softmax (concrete) distribution with logits `self` along `dim`:
+   * `softmax((self + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
+   * one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
+   * gradient of the soft samples (straight-through estimator). `eps` is ignored.
    */
   export function gumbelSoftmax(input: TensorLike, options?: { tau?: number; hard?: boolean; eps?: number; dim?: Int; generator?: Generator | null }): Tensor;
   export function gumbelSoftmax(input: TensorLike, tau: number, options?: { hard?: boolean; eps?: number; dim?: Int; generator?: Generator | null }): Tensor;
@@ -11582,11 +11713,16 @@ export namespace nn {
   export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, eps: number, options?: { dim?: Int; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, eps: number, dim: Int, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
-   * `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
-   * `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
-   * weights for the keys 0 to i, and there is no `attn_mask`. A query without weights gets zeros. `dropout_p` is the probability of a weight to be left out. With `enable_gqa`
-   * neighbours of the heads, which dimension -3 counts, share a head of `key` and `value`, which have fewer of them.
+   * Computes scaled dot-product attention: `softmax(scale * query @ key^T + attn_mask) @ value`, for
+   * `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
+   * shape (..., L, Ev); leading dimensions are broadcast. The L x S matrix of weights is not stored,
+   * except with dropout.
+   * `scale` defaults to 1 / sqrt(E). `attn_mask`, broadcast to (..., L, S), is added to the scores,
+   * or, of dtype bool, is true where a query may attend to a key. `is_causal` masks the keys after
+   * position i for query i, and excludes `attn_mask`. A query that is masked completely returns
+   * zeros. `dropout_p` is the probability that a weight is set to 0. `enable_gqa` (grouped-query
+   * attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
+   * one.
    */
   export function scaledDotProductAttention(query: TensorLike, options: { key: TensorLike; value: TensorLike; attnMask?: TensorLike | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean }): Tensor;
   export function scaledDotProductAttention(query: TensorLike, key: TensorLike, value: TensorLike, options?: { attnMask?: TensorLike | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean }): Tensor;
@@ -11600,12 +11736,19 @@ export namespace nn {
   export function scaledDotProductAttentionAsync(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, dropoutP: number, options?: { isCausal?: boolean; scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function scaledDotProductAttentionAsync(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, dropoutP: number, isCausal: boolean, options?: { scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Attention of `num_heads` heads: `query` (L, N, E), `key` and `value` (S, N, E), or without the N examples, are projected by thirds of `in_proj_weight` and `in_proj_bias`, or
-   * with `use_separate_proj_weight` by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; each head attends with its part of the features, and `out_proj_weight` and
-   * `out_proj_bias` project what all of them get. `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v`
-   * (N num_heads, S, E / num_heads) take the place of projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries
-   * and keys, or of bool and True for what has no weight; `is_causal` tells that `attn_mask` is the causal one. `dropout_p` counts with `training`. Without `need_weights` the
-   * weights are empty, and are not made; otherwise they are the mean over heads, or those of each without `average_attn_weights`.
+   * Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
+   * `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
+   * Inputs are projected by the thirds of `in_proj_weight` and `in_proj_bias`, or, with
+   * `use_separate_proj_weight`, by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`. Each head
+   * attends with its part of the features; `out_proj_weight` and `out_proj_bias` project the
+   * concatenated results. `bias_k` and `bias_v` append a key and a value, `add_zero_attn` appends
+   * zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace
+   * projected ones.
+   * `key_padding_mask` of shape (N, S) and `attn_mask` of shape (L, S) or (N * num_heads, L, S) are
+   * added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares
+   * that `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the
+   * output, and the attention weights averaged over heads, or those of each head if
+   * `average_attn_weights` is false; without `need_weights` they are empty.
    */
   export function multiHeadAttentionForward(query: TensorLike, options: { key: TensorLike; value: TensorLike; embedDimToCheck: Int; numHeads: Int; inProjWeight: TensorLike | null; inProjBias: TensorLike | null; biasK: TensorLike | null; biasV: TensorLike | null; addZeroAttn: boolean; dropoutP: number; outProjWeight: TensorLike; outProjBias: TensorLike | null; training?: boolean; keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
   export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, options?: { training?: boolean; keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
@@ -11637,9 +11780,14 @@ export namespace nn {
   export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, options?: { isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
   export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, isCausal: boolean, options?: { signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
   /**
-   * The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
-   * sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
-   * `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+   * Applies a 1-D convolution (cross-correlation) to `self` of shape (N, C_in, L) or (C_in, L) with
+   * `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
+   * weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+   * `stride` is the distance between windows, `padding` the number of zeros added at each end, and
+   * `dilation` the distance between kernel elements. `groups` divides the input and output channels
+   * into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
+   * shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
+   * `self`, `weight` and `bias` of shape (C_out) must have the same dtype.
    */
   export function conv1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
   export function conv1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
@@ -11649,7 +11797,9 @@ export namespace nn {
   export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
   export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
   /**
-   * `conv1d` with a padding by its name.
+   * Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+   * that the output has the length of the input, with one more zero at the end for an odd total; it
+   * requires a stride of 1.
    */
   export function conv1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
   export function conv1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
@@ -11675,8 +11825,12 @@ export namespace nn {
   export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The convolution of images `self` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
-   * for both dimensions, or one for each. The result is in channels-last format where `self` or `weight` is.
+   * Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or
+   * (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
+   * (C_out).
+   * `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
+   * one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
+   * W_out), in channels-last memory format if `self` or `weight` is.
    */
   export function conv2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
   export function conv2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
@@ -11686,7 +11840,8 @@ export namespace nn {
   export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
   export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
   /**
-   * `conv2d` with a padding by its name.
+   * Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+   * that the output has the height and width of the input; it requires a stride of 1.
    */
   export function conv2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
   export function conv2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
@@ -11712,7 +11867,10 @@ export namespace nn {
   export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The convolution of volumes `self` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+   * Applies a 3-D convolution (cross-correlation) to volumes `self` of shape (N, C_in, D, H, W) or
+   * (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
+   * shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
+   * height, width); see `conv1d`.
    */
   export function conv3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
   export function conv3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
@@ -11722,7 +11880,8 @@ export namespace nn {
   export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
   export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
   /**
-   * `conv3d` with a padding by its name.
+   * Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+   * that the output has the depth, height and width of the input; it requires a stride of 1.
    */
   export function conv3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
   export function conv3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
@@ -11748,8 +11907,13 @@ export namespace nn {
   export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * What the gradient of `conv1d` is of signals: `self` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
-   * of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+   * Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `self`
+   * of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
+   * `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+   * `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
+   * shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
+   * output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
+   * to L, and must be smaller than the stride or the dilation.
    */
   export function convTranspose1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
   export function convTranspose1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
@@ -11769,7 +11933,10 @@ export namespace nn {
   export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+   * Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W)
+   * or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
+   * (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
+   * of `conv_transpose1d`, with one number for both dimensions, or (height, width).
    */
   export function convTranspose2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
   export function convTranspose2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
@@ -11789,7 +11956,10 @@ export namespace nn {
   export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+   * Applies a 3-D transposed convolution (deconvolution) to volumes `self` of shape (N, C_in, D, H,
+   * W) or (C_in, D, H, W) with `weight` of shape (C_in, C_out / groups, KD, KH, KW), and adds `bias`
+   * of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
+   * are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
    */
   export function convTranspose3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
   export function convTranspose3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
@@ -11809,7 +11979,9 @@ export namespace nn {
   export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+   * Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
+   * `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
+   * end. Returns a tensor of shape (L_out, N, C_out).
    */
   export function convTbc(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int }): Tensor;
   export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int }): Tensor;
@@ -11819,7 +11991,8 @@ export namespace nn {
   export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+   * Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+   * if `training` is true. Otherwise returns `self`.
    */
   export function dropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11829,7 +12002,8 @@ export namespace nn {
   export function dropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+   * Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+   * if `training` is true. Otherwise returns `self`.
    */
   export function dropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11839,7 +12013,8 @@ export namespace nn {
   export function dropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   * Applies `dropout` to whole channels: all elements with the same indices in the first two
+   * dimensions are set to 0 together.
    */
   export function featureDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
   export function featureDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
@@ -11847,7 +12022,7 @@ export namespace nn {
   export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `feature_dropout` of a sequence with channels, or of several.
+   * Applies `dropout` to whole channels of sequences `self` of shape (N, C, L) or (C, L).
    */
   export function dropout1d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout1d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11857,7 +12032,7 @@ export namespace nn {
   export function dropout1dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout1dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `feature_dropout` of a sequence with channels, or of several.
+   * Applies `dropout` to whole channels of sequences `self` of shape (N, C, L) or (C, L).
    */
   export function dropout1d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout1d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11867,7 +12042,7 @@ export namespace nn {
   export function dropout1d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout1d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `feature_dropout` of images: the first two dimensions are those of examples and channels.
+   * Applies `dropout` to whole channels of images. The first two dimensions of `self` are (N, C).
    */
   export function dropout2d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout2d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11877,7 +12052,7 @@ export namespace nn {
   export function dropout2dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout2dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `feature_dropout` of images: the first two dimensions are those of examples and channels.
+   * Applies `dropout` to whole channels of images. The first two dimensions of `self` are (N, C).
    */
   export function dropout2d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout2d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11887,7 +12062,7 @@ export namespace nn {
   export function dropout2d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout2d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+   * Applies `dropout` to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
    */
   export function dropout3d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout3d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11897,7 +12072,7 @@ export namespace nn {
   export function dropout3dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+   * Applies `dropout` to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
    */
   export function dropout3d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout3d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11907,8 +12082,9 @@ export namespace nn {
   export function dropout3d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-   * it gives `self`.
+   * Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
+   * element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+   * keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
    */
   export function alphaDropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function alphaDropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11918,8 +12094,9 @@ export namespace nn {
   export function alphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-   * it gives `self`.
+   * Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
+   * element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+   * keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
    */
   export function alphaDropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function alphaDropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11929,7 +12106,8 @@ export namespace nn {
   export function alphaDropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   * Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+   * dimensions are replaced together.
    */
   export function featureAlphaDropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function featureAlphaDropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11939,7 +12117,8 @@ export namespace nn {
   export function featureAlphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureAlphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   * Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+   * dimensions are replaced together.
    */
   export function featureAlphaDropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function featureAlphaDropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
@@ -11949,7 +12128,9 @@ export namespace nn {
   export function featureAlphaDropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureAlphaDropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The product of the rows of `self` with the transposed matrix `weight`, to which `bias` is added.
+   * Applies a linear transformation: `self @ weight.T + bias`. `self` has the shape (...,
+   * in_features), `weight` (out_features, in_features) or (in_features), and `bias` (out_features)
+   * or ().
    */
   export function linear(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; out?: Tensor | null }): Tensor;
   export function linear(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; out?: Tensor | null }): Tensor;
@@ -11959,8 +12140,9 @@ export namespace nn {
   export function linearAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
-   * `bias` (outputs) is added.
+   * Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
+   * `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
+   * of shape (O).
    */
   export function bilinear(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null }): Tensor;
   export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null }): Tensor;
@@ -11970,7 +12152,7 @@ export namespace nn {
   export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
+   * Divides `self` by its `p`-norm along `dim`: `x / max(norm(x), eps)`.
    */
   export function normalize(input: TensorLike, options?: { p?: number; dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null }): Tensor;
   export function normalize(input: TensorLike, p: number, options?: { dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null }): Tensor;
@@ -11982,7 +12164,8 @@ export namespace nn {
   export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, options?: { eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, eps: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+   * Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
+   * Shapes are broadcast.
    */
   export function pairwiseDistance(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean }): Tensor;
   export function pairwiseDistance(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
@@ -11996,8 +12179,9 @@ export namespace nn {
   export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, eps: number, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, eps: number, keepdim: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Puts a dimension of size `num_classes` behind those of `self`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
-   * element tells.
+   * Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
+   * with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
+   * largest index.
    */
   export function oneHot(input: TensorLike, options?: { numClasses?: Int }): Tensor;
   export function oneHot(input: TensorLike, numClasses: Int): Tensor;
@@ -12005,7 +12189,8 @@ export namespace nn {
   export function oneHotAsync(input: TensorLike, options?: { numClasses?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function oneHotAsync(input: TensorLike, numClasses: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+   * Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
+   * r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
    */
   export function pixelShuffle(input: TensorLike, options: { upscaleFactor: Int }): Tensor;
   export function pixelShuffle(input: TensorLike, upscaleFactor: Int): Tensor;
@@ -12013,7 +12198,8 @@ export namespace nn {
   export function pixelShuffleAsync(input: TensorLike, options: { upscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
   export function pixelShuffleAsync(input: TensorLike, upscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+   * Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
+   * r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
    */
   export function pixelUnshuffle(input: TensorLike, options: { downscaleFactor: Int }): Tensor;
   export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
@@ -12021,7 +12207,8 @@ export namespace nn {
   export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
   export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+   * Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+   * turn.
    */
   export function channelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
   export function channelShuffle(input: TensorLike, groups: Int): Tensor;
@@ -12030,7 +12217,8 @@ export namespace nn {
   export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `channel_shuffle`.
-   * Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+   * Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+   * turn.
    */
   export function nativeChannelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
   export function nativeChannelShuffle(input: TensorLike, groups: Int): Tensor;
@@ -12038,9 +12226,11 @@ export namespace nn {
   export function nativeChannelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
   export function nativeChannelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
-   * `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
-   * dimensions behind that of channels. Negative numbers cut off.
+   * Pads the last dimensions of `self`. `pad` lists the number of elements added before and after
+   * the last dimension, then those of the dimension before it, and so on; negative numbers crop.
+   * `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
+   * without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
+   * around. The last three pad the last 1 to 3 dimensions of a batch with channels.
    */
   export function pad(input: TensorLike, options: { pad: Ints; mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null }): Tensor;
   export function pad(input: TensorLike, pad: Ints, options?: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null }): Tensor;
@@ -12052,8 +12242,11 @@ export namespace nn {
   export function padAsync(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', options?: { value?: number | null; signal?: Signal | null }): Promise<Tensor>;
   export function padAsync(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', value: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Picks the rows of `weight` that `self` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
-   * shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
+   * Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
+   * (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows whose
+   * `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+   * divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+   * tensor.
    */
   export function embedding(input: TensorLike, options: { weight: TensorLike; paddingIdx?: Int | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
   export function embedding(input: TensorLike, weight: TensorLike, options?: { paddingIdx?: Int | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
@@ -12071,15 +12264,20 @@ export namespace nn {
   export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, options?: { sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, sparse: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+   * Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to
+   * approximately that norm, in place.
    */
   export function embeddingRenorm_(input: Tensor, options: { indices: TensorLike; maxNorm: number; normType: number }): Tensor;
   export function embeddingRenorm_(input: Tensor, indices: TensorLike, maxNorm: number, normType: number): Tensor;
   /**
-   * For each bag of `self` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
-   * next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
-   * `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
-   * of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+   * Reduces bags of rows of `weight`, looked up at the indices `self`, by their sum, mean (default)
+   * or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
+   * bags are the rows of a matrix `self`; for a vector they start at `offsets`, and with
+   * `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
+   * the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows whose
+   * `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+   * divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+   * tensor.
    */
   export function embeddingBag(input: TensorLike, options: { weight: TensorLike; offsets?: TensorLike | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
   export function embeddingBag(input: TensorLike, weight: TensorLike, options?: { offsets?: TensorLike | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
@@ -12105,8 +12303,10 @@ export namespace nn {
   export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, options?: { paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, paddingIdx: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the absolute error (L1 loss): `weight * |self - target|`. A mean is divided by the sum
+   * of `weight`, if given.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function l1Loss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
   export function l1Loss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
@@ -12122,8 +12322,10 @@ export namespace nn {
   export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The square of the difference of `self` and `target`, times `weight`, by whose sum a mean divides.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the squared error (mean squared error, L2 loss): `weight * (self - target)**2`. A mean
+   * is divided by the sum of `weight`, if given.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function mseLoss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
   export function mseLoss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
@@ -12139,8 +12341,10 @@ export namespace nn {
   export function mseLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function mseLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Of the difference d of `self` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
+   * elsewhere, with d = `self - target`.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function smoothL1Loss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number }): Tensor;
   export function smoothL1Loss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number }): Tensor;
@@ -12156,8 +12360,9 @@ export namespace nn {
   export function smoothL1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { beta?: number; signal?: Signal | null }): Promise<Tensor>;
   export function smoothL1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', beta: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+   * Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
+   * elsewhere, with d = `self - target`, multiplied by `weight`.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    */
   export function huberLoss(input: TensorLike, options: { target: TensorLike; reduction?: 'none' | 'mean' | 'sum'; delta?: number; weight?: TensorLike | null }): Tensor;
   export function huberLoss(input: TensorLike, target: TensorLike, options?: { reduction?: 'none' | 'mean' | 'sum'; delta?: number; weight?: TensorLike | null }): Tensor;
@@ -12171,9 +12376,12 @@ export namespace nn {
   export function huberLossAsync(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', delta: number, options?: { weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function huberLossAsync(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', delta: number, weight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `target` (log(`target`) - `self`): the divergence of the distribution `target` from that whose logarithms are in `self`; with `log_target` those of the first are in
-   * `target`. A `reduction` of batchmean divides the sum by the first size.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities
+   * `target`: `target * (log(target) - self)`. With `log_target`, `target` contains log
+   * probabilities. `reduction` "batchmean" divides the sum by the batch size, which is the
+   * mathematical definition.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function klDiv(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean }): Tensor;
   export function klDiv(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean }): Tensor;
@@ -12189,9 +12397,13 @@ export namespace nn {
   export function klDivAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum' | 'batchmean', options?: { logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function klDivAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum' | 'batchmean', logTarget: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The negative of that element of `self` (N, C, ...) whose class `target` (N, ...) names, times the weight of the class, by the sum of which a mean divides. Examples
-   * of the class `ignore_index` do not count. `self` may be one example (C).
-   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
+   * probabilities x, `self` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
+   * shape (N) or (N, d1, ...). An unbatched `self` has the shape (C). `weight` of shape (C) rescales
+   * classes; a mean is divided by the sum of the weights of the targets. Targets equal to
+   * `ignore_index` do not contribute.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function nllLoss(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function nllLoss(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12209,9 +12421,13 @@ export namespace nn {
   export function nllLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function nllLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `nll_loss` of `log_softmax` of `self` along the dimension of classes, the second one, or the only one. `target` has classes, or the sizes of `self` and probabilities.
-   * `label_smoothing` is what is taken from them and given to all classes alike.
-   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the cross-entropy loss for classification from unnormalized logits `self` of shape (C),
+   * (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
+   * contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
+   * shape of `self`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
+   * not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function crossEntropy(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
   export function crossEntropy(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
@@ -12231,8 +12447,10 @@ export namespace nn {
   export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
   export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', labelSmoothing: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * -(`target` log(`self`) + (1 - `target`) log(1 - `self`)) of probabilities, times `weight`; no logarithm counts as less than -100.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the binary cross-entropy of probabilities `self`: `-weight * (target * log(self) + (1 -
+   * target) * log(1 - self))`. Logarithms are clamped to at least -100.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function binaryCrossEntropy(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function binaryCrossEntropy(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12248,8 +12466,11 @@ export namespace nn {
   export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `binary_cross_entropy` of `sigmoid` of `self`, without loss of digits. `pos_weight` multiplies the part of what is on.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes `binary_cross_entropy(sigmoid(self), target)` from logits `self` in a numerically
+   * stable form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both
+   * are broadcast.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function binaryCrossEntropyWithLogits(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
   export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
@@ -12267,9 +12488,12 @@ export namespace nn {
   export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', posWeight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * exp(`self`) - `target` `self`: the negative logarithm of the probability of counts, of whose rates the logarithms are in `self`; without `log_input` `self` - `target`
-   * log(`self` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
+   * - target * self`, where `self` is the log rate, or `self - target * log(self + eps)` if
+   * `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
+   * greater than 1.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function poissonNllLoss(input: TensorLike, options: { target: TensorLike; logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function poissonNllLoss(input: TensorLike, target: TensorLike, options?: { logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12289,9 +12513,11 @@ export namespace nn {
   export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * (log(`var`) + (`self` - `target`)^2 / `var`) / 2, of a variance of at least `eps`: the negative logarithm of the density of normal distributions, with `full` also the
-   * constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+   * Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
+   * variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
+   * `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `self`, lacks its last
+   * dimension, or has size 1 in one dimension.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
    */
   export function gaussianNllLoss(input: TensorLike, options: { target: TensorLike; var: TensorLike | Scalar; full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, options?: { full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12305,8 +12531,10 @@ export namespace nn {
   export function gaussianNllLossAsync(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, eps: number, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function gaussianNllLossAsync(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, eps: number, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `self` where `target` is 1, and max(0, `margin` - `self`) where it is -1.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the hinge embedding loss of distances `self`: `x` where `target` is 1, and `max(0,
+   * margin - x)` where it is -1.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function hingeEmbeddingLoss(input: TensorLike, options: { target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12322,8 +12550,10 @@ export namespace nn {
   export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
+   * where `input1` should be ranked higher, and -1 where `input2` should be.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function marginRankingLoss(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12339,8 +12569,10 @@ export namespace nn {
   export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * log(1 + exp(-`target` `self`)) of labels that are 1 or -1.
-   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
+   * labels 1 and -1.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function softMarginLoss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function softMarginLoss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12354,8 +12586,10 @@ export namespace nn {
   export function softMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function softMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `self`, with classes y; times the weight of y. `p` is 1 or 2.
-   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
+   * `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function multiMarginLoss(input: TensorLike, options: { target: TensorLike; p?: Int; margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multiMarginLoss(input: TensorLike, target: TensorLike, options?: { p?: Int; margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12375,9 +12609,11 @@ export namespace nn {
   export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The sum of max(0, 1 - x[y] + x[j]) over classes y of an example x, a row of `self`, and j that are none of its, by the number of classes. A row of `target` lists those
-   * of an example, and a negative number ends it.
-   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
+   * `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
+   * `target` lists the labels of the sample; the first negative number ends the list.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function multilabelMarginLoss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multilabelMarginLoss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12391,8 +12627,10 @@ export namespace nn {
   export function multilabelMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multilabelMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
-   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the mean of `binary_cross_entropy_with_logits` over the classes (the last dimension) of
+   * each sample, each class multiplied by its `weight`.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function multilabelSoftMarginLoss(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12408,8 +12646,10 @@ export namespace nn {
   export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * 1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
-   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
+   * cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function cosineEmbeddingLoss(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12425,9 +12665,11 @@ export namespace nn {
   export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `pairwise_distance`. With `swap` that of `positive` and `negative` counts where it is
-   * smaller than that of `anchor` and `negative`.
-   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   * Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
+   * where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
+   * instead of d(anchor, negative) where it is smaller.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+   * `size_average` and `reduce` are deprecated forms of it.
    */
   export function tripletMarginLoss(anchor: TensorLike, options: { positive: TensorLike; negative: TensorLike; margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, options?: { margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
@@ -12449,12 +12691,15 @@ export namespace nn {
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
-   * repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
-   * what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
-   * `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
-   * fit, counts as 0.
-   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+   * Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+   * the target sequences, summed over all alignments to the T time steps, where the class `blank`
+   * separates labels.
+   * `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+   * `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
+   * `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
+   * targets that are too long, by 0. `reduction` is "none" for the loss of each sample, "mean" for
+   * the mean of the losses divided by the target lengths (default), or "sum".
+   * The gradient includes that of `log_softmax`.
    */
   export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
@@ -12462,7 +12707,7 @@ export namespace nn {
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean }): Tensor;
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean): Tensor;
   /**
-   * `ctc_loss` with lengths in tensors of integers.
+   * Computes `ctc_loss` with lengths given as tensors of integers.
    */
   export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: TensorLike; targetLengths: TensorLike; blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options?: { blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
@@ -12482,9 +12727,12 @@ export namespace nn {
   export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `cross_entropy` of `self` times the transpose of `linear_weight`, plus `linear_bias`: of the logits of the classes, which `linear_weight` has a row for, or with more dimensions
-   * several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
-   * gradient, so that those of all are never in memory together; `label_smoothing`, or more dimensions, do without.
+   * Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
+   * cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
+   * dimensions, classes are its first dimension. `ignore_index` defaults to -100.
+   * `batch_chunk_size` limits the number of samples whose logits are in memory together; they are
+   * recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
+   * `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
    */
   export function linearCrossEntropy(input: TensorLike, options: { linearWeight: TensorLike; target: TensorLike; linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null }): Tensor;
   export function linearCrossEntropy(input: TensorLike, linearWeight: TensorLike, target: TensorLike, options?: { linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null }): Tensor;
@@ -12492,7 +12740,8 @@ export namespace nn {
   export function linearCrossEntropyAsync(input: TensorLike, options: { linearWeight: TensorLike; target: TensorLike; linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearCrossEntropyAsync(input: TensorLike, linearWeight: TensorLike, target: TensorLike, options?: { linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+   * Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
+   * standard deviations 1 / sqrt(variance + `eps`).
    */
   export function nativeLayerNorm(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
   export function nativeLayerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
@@ -12500,8 +12749,9 @@ export namespace nn {
   export function nativeLayerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
   export function nativeLayerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
   /**
-   * Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
-   * dtype of `self`, or float32 where that has 16 bits.
+   * Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+   * mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
+   * have the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
    */
   export function layerNorm(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number }): Tensor;
   export function layerNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number }): Tensor;
@@ -12516,8 +12766,9 @@ export namespace nn {
   export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Another name of `rms_norm`.
-   * Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
-   * the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+   * Applies root mean square normalization over the last dimensions, whose sizes are
+   * `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+   * of the dtype of the computation, which is float32 for 16-bit floats.
    */
   export function rmsNorm(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; eps?: number | null }): Tensor;
   export function rmsNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null }): Tensor;
@@ -12529,8 +12780,9 @@ export namespace nn {
   export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
   export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
-   * 1 / sqrt(variance + `eps`).
+   * Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
+   * Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
+   * + `eps`).
    */
   export function nativeGroupNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
   export function nativeGroupNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
@@ -12538,8 +12790,10 @@ export namespace nn {
   export function nativeGroupNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
   export function nativeGroupNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
   /**
-   * Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
-   * have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. A group has more than one element.
+   * Applies group normalization to `self` of shape (N, C, ...): divides the channels into
+   * `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
+   * group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or
+   * float32 if that has 16 bits. A group of a single element is an error.
    */
   export function groupNorm(input: TensorLike, options: { numGroups: Int; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number }): Tensor;
   export function groupNorm(input: TensorLike, numGroups: Int, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number }): Tensor;
@@ -12553,7 +12807,8 @@ export namespace nn {
   export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+   * Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
+   * standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
    */
   export function nativeBatchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number }): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
   export function nativeBatchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
@@ -12561,9 +12816,11 @@ export namespace nn {
   export function nativeBatchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
   export function nativeBatchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
   /**
-   * Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
-   * `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
-   * ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits.
+   * Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+   * weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+   * running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+   * batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
+   * parameters have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
    */
   export function batchNorm(input: TensorLike, options: { runningMean: Tensor | null; runningVar: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number }): Tensor;
   export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, options?: { weight?: TensorLike | null; bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number }): Tensor;
@@ -12581,7 +12838,9 @@ export namespace nn {
   export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, momentum: number, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+   * Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
+   * each sample separately. Running statistics are updated with the mean of the statistics of the
+   * samples.
    */
   export function instanceNorm(input: TensorLike, options?: { runningMean?: Tensor | null; runningVar?: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number }): Tensor;
   export function instanceNorm(input: TensorLike, runningMean: Tensor | null, options?: { runningVar?: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number }): Tensor;
@@ -12601,7 +12860,8 @@ export namespace nn {
   export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, momentum: number, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Divides by (`k` + `alpha` times the mean square of `size` neighbouring channels, which dimension 1 counts) to the power of `beta`. Channels beyond the first and the last
+   * Applies local response normalization over adjacent channels (dimension 1): divides by `(k +
+   * alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor
    * count as 0.
    */
   export function localResponseNorm(input: TensorLike, options: { size: Int; alpha?: number; beta?: number; k?: number }): Tensor;
@@ -12616,8 +12876,12 @@ export namespace nn {
   export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, beta: number, options?: { k?: number; signal?: Signal | null }): Promise<Tensor>;
   export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, beta: number, k: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `self` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
-   * given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+   * Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
+   * maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+   * Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
+   * apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
+   * half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
+   * starts in the padding at the end is dropped.
    */
   export function maxPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
   export function maxPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
@@ -12633,7 +12897,9 @@ export namespace nn {
   export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The largest element of each window of images `self` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+   * Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W). The arguments are
+   * those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
+   * channels-last memory format if `self` is.
    */
   export function maxPool2d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
   export function maxPool2d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
@@ -12649,7 +12915,9 @@ export namespace nn {
   export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+   * Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
+   * arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
+   * width).
    */
   export function maxPool3d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
   export function maxPool3d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
@@ -12665,7 +12933,8 @@ export namespace nn {
   export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+   * Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
+   * the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
    */
   export function maxPool1dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
@@ -12681,7 +12950,9 @@ export namespace nn {
   export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * `max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
+   * Applies `max_pool2d`, and also returns the flat row-major index (int64) of each maximum in its
+   * image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts these
+   * indices.
    */
   export function maxPool2dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
@@ -12697,7 +12968,9 @@ export namespace nn {
   export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * `max_pool3d` and the place of each element in its volume, counted in row-major order: the first of equal ones, the last NaN.
+   * Applies `max_pool3d`, and also returns the flat row-major index (int64) of each maximum in its
+   * volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts these
+   * indices.
    */
   export function maxPool3dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
@@ -12713,8 +12986,10 @@ export namespace nn {
   export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
-   * `count_include_pad` False not at all.
+   * Applies 1-D average pooling to `self` of shape (N, C, L) or (C, L): each output element is the
+   * mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
+   * `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+   * excluded if `count_include_pad` is false.
    */
   export function avgPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
   export function avgPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
@@ -12730,7 +13005,10 @@ export namespace nn {
   export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+   * Applies 2-D average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
+   * `divisor_override` divides the sum of each window instead of its number of elements. The other
+   * arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width).
+   * The result is in channels-last memory format if `self` is.
    */
   export function avgPool2d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
   export function avgPool2d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
@@ -12748,7 +13026,9 @@ export namespace nn {
   export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
+   * Applies 3-D average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
+   * arguments are those of `avg_pool2d`, with one number for all dimensions, or (depth, height,
+   * width). The result is contiguous.
    */
   export function avgPool3d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
   export function avgPool3d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
@@ -12766,7 +13046,9 @@ export namespace nn {
   export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+   * Applies 1-D adaptive average pooling to `self` of shape (N, C, L) or (C, L): the result has
+   * length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
+   * to, but not including, ceil((i + 1)*L / output_size).
    */
   export function adaptiveAvgPool1d(input: TensorLike, ...outputSize: Int[]): Tensor;
   export function adaptiveAvgPool1d(input: TensorLike, options: { outputSize: Ints }): Tensor;
@@ -12777,7 +13059,9 @@ export namespace nn {
   export function adaptiveAvgPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function adaptiveAvgPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The means of windows of images `self` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `self` is.
+   * Applies 2-D adaptive average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
+   * `output_size` is one number for both dimensions, or (height, width); windows are those of
+   * `adaptive_avg_pool1d`. The result is in channels-last memory format if `self` is.
    */
   export function adaptiveAvgPool2d(input: TensorLike, ...outputSize: Int[]): Tensor;
   export function adaptiveAvgPool2d(input: TensorLike, options: { outputSize: Ints }): Tensor;
@@ -12788,7 +13072,9 @@ export namespace nn {
   export function adaptiveAvgPool2dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function adaptiveAvgPool2dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The means of windows of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `adaptive_avg_pool2d` in three dimensions.
+   * Applies 3-D adaptive average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+   * `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
+   * `adaptive_avg_pool1d`.
    */
   export function adaptiveAvgPool3d(input: TensorLike, ...outputSize: Int[]): Tensor;
   export function adaptiveAvgPool3d(input: TensorLike, options: { outputSize: Ints }): Tensor;
@@ -12799,7 +13085,8 @@ export namespace nn {
   export function adaptiveAvgPool3dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function adaptiveAvgPool3dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+   * Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
+   * and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
    */
   export function adaptiveMaxPool1d(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool1d(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
@@ -12810,7 +13097,8 @@ export namespace nn {
   export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
+   * Applies 2-D adaptive max pooling, with the windows of `adaptive_avg_pool2d`. Returns the maxima
+   * and their flat row-major indices (int64) in the image, as `max_pool2d_with_indices` does.
    */
   export function adaptiveMaxPool2dWithIndices(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool2dWithIndices(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
@@ -12821,7 +13109,8 @@ export namespace nn {
   export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * The largest elements of the windows of `adaptive_avg_pool3d`, and the place of each in its volume, as `max_pool3d_with_indices` gives them.
+   * Applies 3-D adaptive max pooling, with the windows of `adaptive_avg_pool3d`. Returns the maxima
+   * and their flat row-major indices (int64) in the volume, as `max_pool3d_with_indices` does.
    */
   export function adaptiveMaxPool3dWithIndices(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool3dWithIndices(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
@@ -12832,7 +13121,11 @@ export namespace nn {
   export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * The `norm_type`-norm of each window of signals `self` (N, C, L), or of one (C, L): the root of the sum of powers, NaN where that is negative, of infinity the largest size, and of minus infinity the smallest. The windows are those of `max_pool1d` without padding; of one that goes beyond the end the mean power counts for what is missing.
+   * Applies 1-D power-average (Lp) pooling to `self` of shape (N, C, L) or (C, L): each output
+   * element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
+   * `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
+   * are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
+   * each missing element counts as the mean of the powers of the others.
    */
   export function lpPool1d(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean }): Tensor;
   export function lpPool1d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
@@ -12844,7 +13137,8 @@ export namespace nn {
   export function lpPool1dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool1dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The `norm_type`-norm of each window of images `self` (N, C, H, W), or of one (C, H, W): `lp_pool1d` in two dimensions.
+   * Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
+   * `lp_pool1d` over windows of two dimensions.
    */
   export function lpPool2d(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean }): Tensor;
   export function lpPool2d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
@@ -12856,7 +13150,8 @@ export namespace nn {
   export function lpPool2dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool2dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The `norm_type`-norm of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `lp_pool1d` in three dimensions.
+   * Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
+   * W): `lp_pool1d` over windows of three dimensions.
    */
   export function lpPool3d(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean }): Tensor;
   export function lpPool3d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
@@ -12868,7 +13163,11 @@ export namespace nn {
   export function lpPool3dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool3dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Puts the elements of `self` (N, C, L), or (C, L), to the places that `indices` name, as `max_pool1d_with_indices` gives them, in signals of zeros. Of the lengths that windows can come from, `output_size` names another one than the default, alone or behind those of the first two dimensions. Of elements with the same place the last one counts, though all get the gradient from there.
+   * Computes a partial inverse of `max_pool1d`: writes the elements of `self` of shape (N, C, L) or
+   * (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of
+   * zeros. `output_size` selects one of the lengths that pooling maps to L, as the length alone or
+   * as the whole shape. If several elements have the same index, the last one is stored, but each
+   * receives the gradient of that position.
    */
   export function maxUnpool1d(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
   export function maxUnpool1d(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
@@ -12882,7 +13181,8 @@ export namespace nn {
   export function maxUnpool1dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool1dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Puts elements back to the places in images of zeros that they were taken from by `max_pool2d_with_indices`: `max_unpool1d` in two dimensions.
+   * Computes a partial inverse of `max_pool2d`: writes the elements of `self` to the positions
+   * `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
    */
   export function maxUnpool2d(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
   export function maxUnpool2d(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
@@ -12896,7 +13196,8 @@ export namespace nn {
   export function maxUnpool2dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool2dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Puts elements back to the places in volumes of zeros that they were taken from by `max_pool3d_with_indices`: `max_unpool1d` in three dimensions.
+   * Computes a partial inverse of `max_pool3d`: writes the elements of `self` to the positions
+   * `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
    */
   export function maxUnpool3d(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
   export function maxUnpool3d(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
@@ -12910,8 +13211,12 @@ export namespace nn {
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The largest element of each window of `kernel_size` elements of images `self` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
-   * lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+   * Applies 2-D fractional max pooling to images `self` of shape (N, C, H, W) or (C, H, W): the
+   * maximum of each window of `kernel_size` elements, where the steps between windows alternate
+   * pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
+   * The output has the size `output_size`, or `output_ratio` times the size of the image; exactly
+   * one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
+   * the steps; by default they are drawn from `generator`. NaN counts as the maximum.
    */
   export function fractionalMaxPool2d(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
   export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
@@ -12925,7 +13230,8 @@ export namespace nn {
   export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+   * Applies `fractional_max_pool2d`, and also returns the flat row-major index (int64) of each
+   * maximum in its image.
    */
   export function fractionalMaxPool2dWithIndices(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
   export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
@@ -12939,7 +13245,8 @@ export namespace nn {
   export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+   * Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+   * `random_samples` have the shape (N, C, 3). See `fractional_max_pool2d`.
    */
   export function fractionalMaxPool3d(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
   export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
@@ -12953,7 +13260,8 @@ export namespace nn {
   export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+   * Applies `fractional_max_pool3d`, and also returns the flat row-major index (int64) of each
+   * maximum in its volume.
    */
   export function fractionalMaxPool3dWithIndices(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
   export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
@@ -12967,8 +13275,10 @@ export namespace nn {
   export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
-   * What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
-   * L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
+   * Extracts sliding local blocks from images `self` of shape (N, C, H, W) or (C, H, W) (im2col).
+   * Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
+   * row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
+   * `dilation` that between kernel elements, and `padding` the number of zeros added on each side.
    */
   export function unfold(input: TensorLike, options: { kernelSize: Ints; dilation?: Ints; padding?: Ints; stride?: Ints }): Tensor;
   export function unfold(input: TensorLike, kernelSize: Ints, options?: { dilation?: Ints; padding?: Ints; stride?: Ints }): Tensor;
@@ -12982,7 +13292,9 @@ export namespace nn {
   export function unfoldAsync(input: TensorLike, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function unfoldAsync(input: TensorLike, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Adds columns (N, C KH KW, L), or (C KH KW, L), as `unfold` makes them, up to images (N, C, H, W), where `output_size` is (H, W): the transpose of `unfold`.
+   * Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W)
+   * (col2im), where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are
+   * added.
    */
   export function fold(input: TensorLike, options: { outputSize: Ints; kernelSize: Ints; dilation?: Ints; padding?: Ints; stride?: Ints }): Tensor;
   export function fold(input: TensorLike, outputSize: Ints, kernelSize: Ints, options?: { dilation?: Ints; padding?: Ints; stride?: Ints }): Tensor;
@@ -12996,16 +13308,22 @@ export namespace nn {
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
-   * i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
-   * (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
-   * after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
-   * probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+   * Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
+   * features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
+   * sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
+   * + i g` and `h_t = o tanh(c_t)`.
+   * `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
+   * `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
+   * with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
+   * training (`train`), `dropout` is applied to the outputs of all layers but the last.
+   * Returns the hidden states of the last layer at all time steps, both directions concatenated if
+   * `bidirectional`, and the final hidden and cell states of all layers.
    */
   export function lstm(input: TensorLike, options: { hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
   export function lstm(input: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
   /**
-   * `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+   * Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
+   * the other, and `batch_sizes` (int64) the number of sequences at each step.
    */
   export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
   export function lstm(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
@@ -13016,13 +13334,16 @@ export namespace nn {
   export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
   export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
   /**
-   * Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
-   * n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+   * Applies a multi-layer gated recurrent unit (GRU) network to sequences `input`. Each time step
+   * computes `r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`, `n = tanh(w_ih x_t + b_ih + r
+   * (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
+   * in `params`. There is one state `hx`; the other arguments are those of `lstm`.
    */
   export function gru(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
   export function gru(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
   /**
-   * `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+   * Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
+   * the other, and `batch_sizes` (int64) the number of sequences at each step.
    */
   export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
   export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
@@ -13033,12 +13354,15 @@ export namespace nn {
   export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
-   * Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+   * Applies a multi-layer Elman recurrent network (RNN) with tanh to sequences `input`: `h_t =
+   * tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+   * those of `lstm`.
    */
   export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
   export function rnnTanh(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
   /**
-   * `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+   * Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
+   * after the other, and `batch_sizes` (int64) the number of sequences at each step.
    */
   export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
   export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
@@ -13049,12 +13373,15 @@ export namespace nn {
   export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
-   * Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+   * Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t =
+   * max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+   * those of `lstm`.
    */
   export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
   export function rnnRelu(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
   /**
-   * `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+   * Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
+   * after the other, and `batch_sizes` (int64) the number of sequences at each step.
    */
   export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
   export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
@@ -13065,7 +13392,8 @@ export namespace nn {
   export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
-   * A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+   * Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
+   * and cell. Returns the next hidden and cell states.
    */
   export function lstmCell(input: TensorLike, options: { hx: List<TensorLike>; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
   export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
@@ -13077,7 +13405,8 @@ export namespace nn {
   export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   /**
-   * A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+   * Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
+   * Returns the next hidden state.
    */
   export function gruCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
   export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
@@ -13089,7 +13418,8 @@ export namespace nn {
   export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+   * Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
+   * `hx`. Returns the next hidden state.
    */
   export function rnnTanhCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
   export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
@@ -13101,7 +13431,8 @@ export namespace nn {
   export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+   * Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
+   * `hx`. Returns the next hidden state.
    */
   export function rnnReluCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
   export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
@@ -13113,8 +13444,9 @@ export namespace nn {
   export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
-   * `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+   * Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
+   * related functions. Returns the rows of all time steps, one step after the other, and the number
+   * of sequences at each step. `lengths` (int64) must be in descending order.
    */
   export function packPaddedSequence(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
   export function packPaddedSequence(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
@@ -13124,8 +13456,9 @@ export namespace nn {
   export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
   export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
   /**
-   * What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
-   * sequences.
+   * Pads the sequences that `pack_padded_sequence` packed with `padding_value`, to the length of the
+   * longest one, or to `total_length` if that is not negative. Returns the sequences and their
+   * lengths.
    */
   export function padPackedSequence(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int }): { output: Tensor; lengths: Tensor };
   export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int): { output: Tensor; lengths: Tensor };
@@ -13133,10 +13466,15 @@ export namespace nn {
   export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
   export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
   /**
-   * Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
-   * takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
-   * area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
-   * with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+   * Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes
+   * (N, C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+   * `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
+   * center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
+   * "area" (adaptive average pooling). `align_corners` aligns the centers of the corner elements
+   * instead of the edges. Coordinates are computed from `scale_factor` if given, or, with
+   * `recompute_scale_factor`, from the sizes. `antialias` widens the filter of bilinear and bicubic
+   * downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
+   * rounded.
    */
   export function interpolate(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
   export function interpolate(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
@@ -13154,7 +13492,7 @@ export namespace nn {
   export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * As `interpolate`, by an older name.
+   * Resizes `self`. Equivalent to `interpolate`.
    * Deprecated, as in PyTorch, of which calls warn: use interpolate.
    */
   export function upsample(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
@@ -13169,7 +13507,8 @@ export namespace nn {
   export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * As `interpolate` in the mode nearest.
+   * Resizes `self` by nearest-neighbor interpolation. Equivalent to `interpolate` with the mode
+   * "nearest".
    * Deprecated, as in PyTorch, of which calls warn: use interpolate.
    */
   export function upsampleNearest(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null }): Tensor;
@@ -13180,7 +13519,8 @@ export namespace nn {
   export function upsampleNearestAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleNearestAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * As `interpolate` in the mode bilinear with align_corners.
+   * Resizes images by bilinear interpolation. Equivalent to `interpolate` with the mode "bilinear"
+   * and `align_corners`.
    * Deprecated, as in PyTorch, of which calls warn: use interpolate.
    */
   export function upsampleBilinear(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null }): Tensor;
@@ -13191,7 +13531,9 @@ export namespace nn {
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+   * Samples `self` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
+   * modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
+   * 2 reflection.
    */
   export function gridSampler(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
   export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
@@ -13199,7 +13541,7 @@ export namespace nn {
   export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `grid_sampler` of images.
+   * Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
    */
   export function gridSampler2d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
   export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
@@ -13207,7 +13549,7 @@ export namespace nn {
   export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `grid_sampler` of volumes.
+   * Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
    */
   export function gridSampler3d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
   export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
@@ -13215,9 +13557,13 @@ export namespace nn {
   export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * What images `self` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
-   * of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
-   * with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+   * Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+   * 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
+   * grid of shape (N, D_out, H_out, W_out, 3).
+   * Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with
+   * `align_corners`, the centers of the corner elements. `mode` is "bilinear" (default, trilinear
+   * for volumes), "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default)
+   * reads 0, "border" the closest edge element, and "reflection" mirrors the position.
    */
   export function gridSample(input: TensorLike, options: { grid: TensorLike; mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
   export function gridSample(input: TensorLike, grid: TensorLike, options?: { mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
@@ -13231,8 +13577,10 @@ export namespace nn {
   export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
-   * volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+   * Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H,
+   * W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and
+   * (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has for
+   * `grid_sample`.
    */
   export function affineGrid(theta: TensorLike, options: { size: Ints; alignCorners?: boolean | null }): Tensor;
   export function affineGrid(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null }): Tensor;
@@ -13242,7 +13590,7 @@ export namespace nn {
   export function affineGridAsync(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function affineGridAsync(theta: TensorLike, size: Ints, alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
-   * As `nn.affine_grid`.
+   * Generates a sampling grid. Equivalent to `nn.affine_grid`.
    */
   export function affineGridGenerator(theta: TensorLike, options: { size: Ints; alignCorners: boolean }): Tensor;
   export function affineGridGenerator(theta: TensorLike, size: Ints, alignCorners: boolean): Tensor;

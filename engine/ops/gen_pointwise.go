@@ -484,77 +484,79 @@ func BitwiseRightShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) 
 
 // NnPreluEach is the operator nn.prelu_each.
 //
-// Multiplies negative elements by `weight`, which broadcasts: what `prelu` runs.
+// Multiplies negative elements by `weight`, which is broadcast. `prelu` calls it.
 func NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnPreluEach.run(nil, nil, self, weight)
 }
 
 // NnHardsigmoid is the operator nn.hardsigmoid.
 //
-// (`self` + 3) / 6, limited to the range from 0 to 1.
+// Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
+// / 6`.
 func NnHardsigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnHardsigmoid.run(out, nil, self)
 }
 
 // NnHardswish is the operator nn.hardswish.
 //
-// `self` times `hardsigmoid` of it.
+// Applies the hard swish to each element: `x * hardsigmoid(x)`.
 func NnHardswish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnHardswish.run(out, nil, self)
 }
 
 // NnHardswishGradient is the operator nn.hardswish_gradient.
 //
-// `given` times the derivative of `hardswish`.
+// Multiplies `given` by the derivative of `hardswish`.
 func NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnHardswishGradient.run(nil, nil, given, self)
 }
 
 // NnSilu is the operator nn.silu.
 //
-// x times `sigmoid` of x.
+// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
 func NnSilu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSilu.run(out, nil, self)
 }
 
 // NnSiluGradient is the operator nn.silu_gradient.
 //
-// `given` times the derivative of `silu`.
+// Multiplies `given` by the derivative of `silu`.
 func NnSiluGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSiluGradient.run(nil, nil, given, self)
 }
 
 // NnMish is the operator nn.mish.
 //
-// x times the hyperbolic tangent of `softplus` of x.
+// Applies the Mish activation to each element: `x * tanh(softplus(x))`.
 func NnMish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnMish.run(out, nil, self)
 }
 
 // NnMishGradient is the operator nn.mish_gradient.
 //
-// `given` times the derivative of `mish`.
+// Multiplies `given` by the derivative of `mish`.
 func NnMishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnMishGradient.run(nil, nil, given, self)
 }
 
 // NnTanhshrink is the operator nn.tanhshrink.
 //
-// x - tanh(x). Integers and bool count as the default dtype.
+// Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
 func NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnTanhshrink.run(nil, nil, self)
 }
 
 // NnSoftsign is the operator nn.softsign.
 //
-// x / (1 + abs(x)). Integers and bool count as the default dtype.
+// Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
+// dtype.
 func NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSoftsign.run(nil, nil, self)
 }
 
 // NnSquaredError is the operator nn.squared_error.
 //
-// The square of the difference of `self` and `target`: the loss that `mse_loss` reduces.
+// Computes the squared difference of `self` and `target`, which `mse_loss` reduces.
 func NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSquaredError.run(nil, nil, self, target)
 }

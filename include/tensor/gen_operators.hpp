@@ -6761,7 +6761,8 @@ inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
   return out.take();
 }
 
-// Multiplies negative elements by `negative_slope`.
+// Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
+// * x` otherwise.
 namespace nn {
 inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) {
   detail::Result<Tensor> out;
@@ -6777,14 +6778,16 @@ inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
 }
 }  // namespace nn
 
-// Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+// Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
+// x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
+// `self`.
 inline Tensor prelu(const Tensor &self, const Tensor &weight) {
   detail::Result<Tensor> out;
   detail::check(::tensor_prelu(self.get(), weight.get(), out.put()));
   return out.take();
 }
 
-// Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+// Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
 namespace nn {
 inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
   detail::Result<Tensor> out;
@@ -6800,7 +6803,7 @@ inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const 
 }
 }  // namespace nn
 
-// Limits every element to the range from 0 to 6. NaN stays NaN.
+// Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
 namespace nn {
 inline Tensor relu6(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -6816,7 +6819,7 @@ inline Tensor relu6_(const Tensor &self) {
 }
 }  // namespace nn
 
-// Replaces elements up to `threshold` by `value`.
+// Replaces elements that are at most `threshold` by `value`.
 inline Tensor threshold(const Tensor &self, const Scalar &threshold, const Scalar &value) {
   detail::Result<Tensor> out;
   detail::check(::tensor_threshold(self.get(), threshold.get(), value.get(), out.put()));
@@ -6832,7 +6835,7 @@ inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &t
   detail::check(::tensor_threshold_out(self.get(), threshold.get(), value.get(), out.get()));
 }
 
-// Replaces elements from -`lambd` to `lambd` by 0.
+// Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
 inline Tensor hardshrink(const Tensor &self, Real lambd = 0.5) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hardshrink(self.get(), lambd, out.put()));
@@ -6843,7 +6846,8 @@ inline void hardshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0
   detail::check(::tensor_hardshrink_out(self.get(), lambd, out.get()));
 }
 
-// Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+// Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
+// lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
 namespace nn {
 inline Tensor softshrink(const Tensor &self, Real lambd = 0.5) {
   detail::Result<Tensor> out;
@@ -6858,7 +6862,8 @@ inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0
 }
 }  // namespace nn
 
-// (`self` + 3) / 6, limited to the range from 0 to 1.
+// Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
+// / 6`.
 namespace nn {
 inline Tensor hardsigmoid(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -6874,7 +6879,7 @@ inline Tensor hardsigmoid_(const Tensor &self) {
 }
 }  // namespace nn
 
-// `self` times `hardsigmoid` of it.
+// Applies the hard swish to each element: `x * hardsigmoid(x)`.
 namespace nn {
 inline Tensor hardswish(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -6890,7 +6895,8 @@ inline Tensor hardswish_(const Tensor &self) {
 }
 }  // namespace nn
 
-// Replaces negative elements x by `alpha` * (exp(x) - 1).
+// Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
+// 1)` otherwise.
 namespace nn {
 inline Tensor elu(const Tensor &self, Real alpha = 1.0) {
   detail::Result<Tensor> out;
@@ -6906,7 +6912,8 @@ inline Tensor elu_(const Tensor &self, Real alpha = 1.0) {
 }
 }  // namespace nn
 
-// Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+// Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+// 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 inline Tensor celu(const Tensor &self, Real alpha = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_celu(self.get(), alpha, out.put()));
@@ -6918,8 +6925,9 @@ inline Tensor celu_(const Tensor &self, Real alpha = 1.0) {
   return self;
 }
 
-// scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
-// of networks that normalize themselves.
+// Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+// alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+// (self-normalizing networks).
 inline Tensor selu(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_selu(self.get(), out.put()));
@@ -6931,7 +6939,8 @@ inline Tensor selu_(const Tensor &self) {
   return self;
 }
 
-// log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+// Applies a smooth approximation of ReLU to each element: `log(1 + exp(beta * x)) / beta`. Returns
+// x where `beta * x` exceeds `threshold`.
 namespace nn {
 inline Tensor softplus(const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
   detail::Result<Tensor> out;
@@ -6946,7 +6955,7 @@ inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0,
 }
 }  // namespace nn
 
-// The logarithm of `sigmoid`, -log(1 + exp(-x)).
+// Computes the logarithm of the sigmoid of each element: `-log(1 + exp(-x))`, without overflow.
 namespace nn {
 inline Tensor logsigmoid(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -6961,7 +6970,10 @@ inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace nn
 
-// x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+// Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the
+// cumulative distribution function of the standard normal distribution. `approximate` "tanh"
+// computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
+// "none".
 namespace nn {
 inline Tensor gelu(const Tensor &self, const Text &approximate = "none") {
   detail::Result<Tensor> out;
@@ -6976,7 +6988,7 @@ inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approxim
 }
 }  // namespace nn
 
-// x times `sigmoid` of x.
+// Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
 namespace nn {
 inline Tensor silu(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -6992,7 +7004,7 @@ inline Tensor silu_(const Tensor &self) {
 }
 }  // namespace nn
 
-// x times the hyperbolic tangent of `softplus` of x.
+// Applies the Mish activation to each element: `x * tanh(softplus(x))`.
 namespace nn {
 inline Tensor mish(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7008,7 +7020,7 @@ inline Tensor mish_(const Tensor &self) {
 }
 }  // namespace nn
 
-// x - tanh(x). Integers and bool count as the default dtype.
+// Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
 namespace nn {
 inline Tensor tanhshrink(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7017,7 +7029,8 @@ inline Tensor tanhshrink(const Tensor &self) {
 }
 }  // namespace nn
 
-// x / (1 + abs(x)). Integers and bool count as the default dtype.
+// Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
+// dtype.
 namespace nn {
 inline Tensor softsign(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7026,8 +7039,9 @@ inline Tensor softsign(const Tensor &self) {
 }
 }  // namespace nn
 
-// Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
-// `upper`.
+// Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+// upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+// distributed between `lower` and `upper`.
 inline Tensor rrelu(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rrelu(self.get(), lower, upper, training, detail::get(generator), out.put()));
@@ -7039,7 +7053,8 @@ inline Tensor rrelu_(const Tensor &self, Real lower = 0.125, Real upper = 0.3333
   return self;
 }
 
-// The first half of `self` along `dim` times `sigmoid` of the second one.
+// Applies the gated linear unit: `a * sigmoid(b)`, where a and b are the first and the second half
+// of `self` along `dim`. The size of `dim` must be even.
 namespace nn {
 inline Tensor glu(const Tensor &self, Int dim = -1) {
   detail::Result<Tensor> out;
@@ -7048,7 +7063,7 @@ inline Tensor glu(const Tensor &self, Int dim = -1) {
 }
 }  // namespace nn
 
-// `softmax` of -`self`. `dtype` converts elements first.
+// Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
 namespace nn {
 inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7089,8 +7104,10 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, cons
 }
 }  // namespace nn
 
-// `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
-// the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+// Samples from the Gumbel-softmax (concrete) distribution with logits `self` along `dim`:
+// `softmax((self + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
+// one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
+// gradient of the soft samples (straight-through estimator). `eps` is ignored.
 namespace nn {
 inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = false, Real eps = 1e-10, Int dim = -1, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7099,11 +7116,16 @@ inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = fal
 }
 }  // namespace nn
 
-// softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
-// `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
-// `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
-// weights for the keys 0 to i, and there is no `attn_mask`. A query without weights gets zeros. `dropout_p` is the probability of a weight to be left out. With `enable_gqa`
-// neighbours of the heads, which dimension -3 counts, share a head of `key` and `value`, which have fewer of them.
+// Computes scaled dot-product attention: `softmax(scale * query @ key^T + attn_mask) @ value`, for
+// `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
+// shape (..., L, Ev); leading dimensions are broadcast. The L x S matrix of weights is not stored,
+// except with dropout.
+// `scale` defaults to 1 / sqrt(E). `attn_mask`, broadcast to (..., L, S), is added to the scores,
+// or, of dtype bool, is true where a query may attend to a key. `is_causal` masks the keys after
+// position i for query i, and excludes `attn_mask`. A query that is masked completely returns
+// zeros. `dropout_p` is the probability that a weight is set to 0. `enable_gqa` (grouped-query
+// attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
+// one.
 namespace nn {
 inline Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &key, const Tensor &value, const std::optional<Tensor> &attn_mask = std::nullopt, Real dropout_p = 0.0, Bool is_causal = false, const std::optional<Real> &scale = std::nullopt, Bool enable_gqa = false) {
   detail::Result<Tensor> out;
@@ -7112,12 +7134,19 @@ inline Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &ke
 }
 }  // namespace nn
 
-// Attention of `num_heads` heads: `query` (L, N, E), `key` and `value` (S, N, E), or without the N examples, are projected by thirds of `in_proj_weight` and `in_proj_bias`, or
-// with `use_separate_proj_weight` by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; each head attends with its part of the features, and `out_proj_weight` and
-// `out_proj_bias` project what all of them get. `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v`
-// (N num_heads, S, E / num_heads) take the place of projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries
-// and keys, or of bool and True for what has no weight; `is_causal` tells that `attn_mask` is the causal one. `dropout_p` counts with `training`. Without `need_weights` the
-// weights are empty, and are not made; otherwise they are the mean over heads, or those of each without `average_attn_weights`.
+// Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
+// `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
+// Inputs are projected by the thirds of `in_proj_weight` and `in_proj_bias`, or, with
+// `use_separate_proj_weight`, by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`. Each head
+// attends with its part of the features; `out_proj_weight` and `out_proj_bias` project the
+// concatenated results. `bias_k` and `bias_v` append a key and a value, `add_zero_attn` appends
+// zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace
+// projected ones.
+// `key_padding_mask` of shape (N, S) and `attn_mask` of shape (L, S) or (N * num_heads, L, S) are
+// added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares
+// that `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the
+// output, and the attention weights averaged over heads, or those of each head if
+// `average_attn_weights` is false; without `need_weights` they are empty.
 namespace nn {
 inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const Tensor &query, const Tensor &key, const Tensor &value, Int embed_dim_to_check, Int num_heads, const std::optional<Tensor> &in_proj_weight, const std::optional<Tensor> &in_proj_bias, const std::optional<Tensor> &bias_k, const std::optional<Tensor> &bias_v, Bool add_zero_attn, Real dropout_p, const Tensor &out_proj_weight, const std::optional<Tensor> &out_proj_bias, Bool training = true, const std::optional<Tensor> &key_padding_mask = std::nullopt, Bool need_weights = true, const std::optional<Tensor> &attn_mask = std::nullopt, Bool use_separate_proj_weight = false, const std::optional<Tensor> &q_proj_weight = std::nullopt, const std::optional<Tensor> &k_proj_weight = std::nullopt, const std::optional<Tensor> &v_proj_weight = std::nullopt, const std::optional<Tensor> &static_k = std::nullopt, const std::optional<Tensor> &static_v = std::nullopt, Bool average_attn_weights = true, Bool is_causal = false) {
   detail::Result<Tensor> out;
@@ -7127,81 +7156,111 @@ inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const 
 }
 }  // namespace nn
 
-// The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
-// sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
-// `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+// Applies a 1-D convolution (cross-correlation) to `self` of shape (N, C_in, L) or (C_in, L) with
+// `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
+// weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+// `stride` is the distance between windows, `padding` the number of zeros added at each end, and
+// `dilation` the distance between kernel elements. `groups` divides the input and output channels
+// into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
+// shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
+// `self`, `weight` and `bias` of shape (C_out) must have the same dtype.
 inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv1d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
-// `conv1d` with a padding by its name.
+// Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+// that the output has the length of the input, with one more zero at the end for an odd total; it
+// requires a stride of 1.
 inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv1d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv1d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
-// The convolution of images `self` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
-// for both dimensions, or one for each. The result is in channels-last format where `self` or `weight` is.
+// Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or
+// (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
+// (C_out).
+// `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
+// one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
+// W_out), in channels-last memory format if `self` or `weight` is.
 inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
-// `conv2d` with a padding by its name.
+// Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+// that the output has the height and width of the input; it requires a stride of 1.
 inline Tensor conv2d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv2d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv2d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
-// The convolution of volumes `self` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+// Applies a 3-D convolution (cross-correlation) to volumes `self` of shape (N, C_in, D, H, W) or
+// (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
+// shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
+// height, width); see `conv1d`.
 inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv3d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
-// `conv3d` with a padding by its name.
+// Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+// that the output has the depth, height and width of the input; it requires a stride of 1.
 inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv3d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv3d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
-// What the gradient of `conv1d` is of signals: `self` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
-// of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+// Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `self`
+// of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
+// `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+// `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
+// shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
+// output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
+// to L, and must be smaller than the stride or the dilation.
 inline Tensor conv_transpose1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv_transpose1d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
   return out.take();
 }
 
-// What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+// Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W)
+// or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
+// (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
+// of `conv_transpose1d`, with one number for both dimensions, or (height, width).
 inline Tensor conv_transpose2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv_transpose2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
   return out.take();
 }
 
-// What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+// Applies a 3-D transposed convolution (deconvolution) to volumes `self` of shape (N, C_in, D, H,
+// W) or (C_in, D, H, W) with `weight` of shape (C_in, C_out / groups, KD, KH, KW), and adds `bias`
+// of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
+// are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
 inline Tensor conv_transpose3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv_transpose3d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
   return out.take();
 }
 
-// `conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+// Applies a 1-D convolution to `self` of shape (L, N, C_in), time first and channels last, with
+// `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
+// end. Returns a tensor of shape (L_out, N, C_out).
 inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &bias, Int pad = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv_tbc(self.get(), weight.get(), bias.get(), pad, out.put()));
   return out.take();
 }
 
-// With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+// if `train` is true. Otherwise returns `self`.
 inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7213,7 +7272,8 @@ inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::option
   return self;
 }
 
-// With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+// if `training` is true. Otherwise returns `self`.
 namespace nn {
 inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7229,7 +7289,8 @@ inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, c
 }
 }  // namespace nn
 
-// `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Applies `dropout` to whole channels: all elements with the same indices in the first two
+// dimensions are set to 0 together.
 inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7241,7 +7302,7 @@ inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std
   return self;
 }
 
-// `feature_dropout` of a sequence with channels, or of several.
+// Applies `dropout` to whole channels of sequences `self` of shape (N, C, L) or (C, L).
 namespace nn {
 inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7257,7 +7318,7 @@ inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// `feature_dropout` of images: the first two dimensions are those of examples and channels.
+// Applies `dropout` to whole channels of images. The first two dimensions of `self` are (N, C).
 namespace nn {
 inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7273,7 +7334,7 @@ inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+// Applies `dropout` to whole channels of volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
 namespace nn {
 inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7289,8 +7350,9 @@ inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true,
 }
 }  // namespace nn
 
-// With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-// it gives `self`.
+// Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
+// element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+// keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
 inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7302,8 +7364,9 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::
   return self;
 }
 
-// With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-// it gives `self`.
+// Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
+// element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+// keeps a mean of 0 and a variance of 1. Otherwise returns `self`.
 namespace nn {
 inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7319,7 +7382,8 @@ inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = f
 }
 }  // namespace nn
 
-// `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+// dimensions are replaced together.
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7331,7 +7395,8 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, con
   return self;
 }
 
-// `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+// dimensions are replaced together.
 namespace nn {
 inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7347,7 +7412,9 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool trai
 }
 }  // namespace nn
 
-// The product of the rows of `self` with the transposed matrix `weight`, to which `bias` is added.
+// Applies a linear transformation: `self @ weight.T + bias`. `self` has the shape (...,
+// in_features), `weight` (out_features, in_features) or (in_features), and `bias` (out_features)
+// or ().
 namespace nn {
 inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7362,15 +7429,16 @@ inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weig
 }
 }  // namespace nn
 
-// For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
-// `bias` (outputs) is added.
+// Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
+// `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
+// of shape (O).
 inline Tensor bilinear(const Tensor &input1, const Tensor &input2, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bilinear(input1.get(), input2.get(), weight.get(), detail::get(bias), out.put()));
   return out.take();
 }
 
-// Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
+// Divides `self` by its `p`-norm along `dim`: `x / max(norm(x), eps)`.
 namespace nn {
 inline Tensor normalize(const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
   detail::Result<Tensor> out;
@@ -7385,15 +7453,17 @@ inline void normalize_out(const Tensor &out, const Tensor &self, Real p = 2.0, c
 }
 }  // namespace nn
 
-// The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+// Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
+// Shapes are broadcast.
 inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, Real p = 2, Real eps = 1e-06, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pairwise_distance(x1.get(), x2.get(), p, eps, keepdim, out.put()));
   return out.take();
 }
 
-// Puts a dimension of size `num_classes` behind those of `self`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
-// element tells.
+// Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
+// with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
+// largest index.
 namespace nn {
 inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
   detail::Result<Tensor> out;
@@ -7402,21 +7472,24 @@ inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
 }
 }  // namespace nn
 
-// Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+// Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
+// r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
 inline Tensor pixel_shuffle(const Tensor &self, Int upscale_factor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pixel_shuffle(self.get(), upscale_factor, out.put()));
   return out.take();
 }
 
-// Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+// Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
+// r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
 inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pixel_unshuffle(self.get(), downscale_factor, out.put()));
   return out.take();
 }
 
-// Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+// Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+// turn.
 inline Tensor channel_shuffle(const Tensor &self, Int groups) {
   detail::Result<Tensor> out;
   detail::check(::tensor_channel_shuffle(self.get(), groups, out.put()));
@@ -7424,16 +7497,19 @@ inline Tensor channel_shuffle(const Tensor &self, Int groups) {
 }
 
 // Another name of `channel_shuffle`.
-// Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+// Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+// turn.
 inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
   detail::Result<Tensor> out;
   detail::check(::tensor_native_channel_shuffle(self.get(), groups, out.put()));
   return out.take();
 }
 
-// Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
-// `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
-// dimensions behind that of channels. Negative numbers cut off.
+// Pads the last dimensions of `self`. `pad` lists the number of elements added before and after
+// the last dimension, then those of the dimension before it, and so on; negative numbers crop.
+// `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
+// without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
+// around. The last three pad the last 1 to 3 dimensions of a batch with channels.
 namespace nn {
 inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "constant", const std::optional<Real> &value = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7442,8 +7518,11 @@ inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "const
 }
 }  // namespace nn
 
-// Picks the rows of `weight` that `self` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
-// shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
+// Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
+// (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows whose
+// `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+// tensor.
 namespace nn {
 inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<Int> &padding_idx = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) {
   detail::Result<Tensor> out;
@@ -7452,24 +7531,30 @@ inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::opt
 }
 }  // namespace nn
 
-// Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
-// picked, and with `sparse` the gradient is sparse.
+// Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
+// The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
+// frequency of the indices, and `sparse` makes the gradient a sparse tensor.
 inline Tensor embedding(const Tensor &weight, const Tensor &indices, Int padding_idx = -1, Bool scale_grad_by_freq = false, Bool sparse = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_embedding(weight.get(), indices.get(), padding_idx, scale_grad_by_freq, sparse, out.put()));
   return out.take();
 }
 
-// Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+// Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to
+// approximately that norm, in place.
 inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real max_norm, Real norm_type) {
   detail::check(::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type));
   return self;
 }
 
-// For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
-// begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
-// `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
-// Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+// Reduces bags of rows of `weight`, looked up at `indices`, by their sum (`mode` 0), mean (1) or
+// maximum (2), without storing the looked-up rows. Bag i starts at `offsets[i]` and ends at the
+// start of the next one; with `include_last_offset` the last offset is the end of the last bag.
+// `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
+// `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
+// gradient a sparse tensor.
+// Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
+// sums some of these are empty.
 inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indices, const Tensor &offsets, Bool scale_grad_by_freq = false, Int mode = 0, Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> offset2bag;
@@ -7479,10 +7564,14 @@ inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indi
   return {output.take(), offset2bag.take(), bag_size.take(), max_indices.take()};
 }
 
-// For each bag of `self` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
-// next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
-// `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
-// of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+// Reduces bags of rows of `weight`, looked up at the indices `self`, by their sum, mean (default)
+// or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
+// bags are the rows of a matrix `self`; for a vector they start at `offsets`, and with
+// `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
+// the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows whose
+// `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+// tensor.
 namespace nn {
 inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const Text &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7491,8 +7580,10 @@ inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std:
 }
 }  // namespace nn
 
-// The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the absolute error (L1 loss): `weight * |self - target|`. A mean is divided by the sum
+// of `weight`, if given.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7501,8 +7592,10 @@ inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optio
 }
 }  // namespace nn
 
-// The square of the difference of `self` and `target`, times `weight`, by whose sum a mean divides.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the squared error (mean squared error, L2 loss): `weight * (self - target)**2`. A mean
+// is divided by the sum of `weight`, if given.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7511,8 +7604,10 @@ inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::opti
 }
 }  // namespace nn
 
-// Of the difference d of `self` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
+// elsewhere, with d = `self - target`.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real beta = 1.0) {
   detail::Result<Tensor> out;
@@ -7521,8 +7616,9 @@ inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std
 }
 }  // namespace nn
 
-// Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+// Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
+// elsewhere, with d = `self - target`, multiplied by `weight`.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 namespace nn {
 inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7531,9 +7627,12 @@ inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &r
 }
 }  // namespace nn
 
-// `target` (log(`target`) - `self`): the divergence of the distribution `target` from that whose logarithms are in `self`; with `log_target` those of the first are in
-// `target`. A `reduction` of batchmean divides the sum by the first size.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities
+// `target`: `target * (log(target) - self)`. With `log_target`, `target` contains log
+// probabilities. `reduction` "batchmean" divides the sum by the batch size, which is the
+// mathematical definition.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Bool log_target = false) {
   detail::Result<Tensor> out;
@@ -7542,9 +7641,13 @@ inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::option
 }
 }  // namespace nn
 
-// The negative of that element of `self` (N, C, ...) whose class `target` (N, ...) names, times the weight of the class, by the sum of which a mean divides. Examples
-// of the class `ignore_index` do not count. `self` may be one example (C).
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
+// probabilities x, `self` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
+// shape (N) or (N, d1, ...). An unbatched `self` has the shape (C). `weight` of shape (C) rescales
+// classes; a mean is divided by the sum of the weights of the targets. Targets equal to
+// `ignore_index` do not contribute.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7553,9 +7656,13 @@ inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::opti
 }
 }  // namespace nn
 
-// `nll_loss` of `log_softmax` of `self` along the dimension of classes, the second one, or the only one. `target` has classes, or the sizes of `self` and probabilities.
-// `label_smoothing` is what is taken from them and given to all classes alike.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the cross-entropy loss for classification from unnormalized logits `self` of shape (C),
+// (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
+// contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
+// shape of `self`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
+// not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real label_smoothing = 0.0) {
   detail::Result<Tensor> out;
@@ -7564,8 +7671,10 @@ inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std:
 }
 }  // namespace nn
 
-// -(`target` log(`self`) + (1 - `target`) log(1 - `self`)) of probabilities, times `weight`; no logarithm counts as less than -100.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the binary cross-entropy of probabilities `self`: `-weight * (target * log(self) + (1 -
+// target) * log(1 - self))`. Logarithms are clamped to at least -100.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7574,8 +7683,11 @@ inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, con
 }
 }  // namespace nn
 
-// `binary_cross_entropy` of `sigmoid` of `self`, without loss of digits. `pos_weight` multiplies the part of what is on.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes `binary_cross_entropy(sigmoid(self), target)` from logits `self` in a numerically
+// stable form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both
+// are broadcast.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7584,9 +7696,12 @@ inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor 
 }
 }  // namespace nn
 
-// exp(`self`) - `target` `self`: the negative logarithm of the probability of counts, of whose rates the logarithms are in `self`; without `log_input` `self` - `target`
-// log(`self` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
+// - target * self`, where `self` is the log rate, or `self - target * log(self + eps)` if
+// `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
+// greater than 1.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7595,9 +7710,11 @@ inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool lo
 }
 }  // namespace nn
 
-// (log(`var`) + (`self` - `target`)^2 / `var`) / 2, of a variance of at least `eps`: the negative logarithm of the density of normal distributions, with `full` also the
-// constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+// Computes the negative log-likelihood of `target` under normal distributions with mean `self` and
+// variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
+// `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `self`, lacks its last
+// dimension, or has size 1 in one dimension.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 namespace nn {
 inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7606,8 +7723,10 @@ inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const 
 }
 }  // namespace nn
 
-// `self` where `target` is 1, and max(0, `margin` - `self`) where it is -1.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the hinge embedding loss of distances `self`: `x` where `target` is 1, and `max(0,
+// margin - x)` where it is -1.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7616,8 +7735,10 @@ inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Rea
 }
 }  // namespace nn
 
-// max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
+// where `input1` should be ranked higher, and -1 where `input2` should be.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7626,8 +7747,10 @@ inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, co
 }
 }  // namespace nn
 
-// log(1 + exp(-`target` `self`)) of labels that are 1 or -1.
-// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
+// labels 1 and -1.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7636,8 +7759,10 @@ inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const s
 }
 }  // namespace nn
 
-// The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `self`, with classes y; times the weight of y. `p` is 1 or 2.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
+// `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7646,9 +7771,11 @@ inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p 
 }
 }  // namespace nn
 
-// The sum of max(0, 1 - x[y] + x[j]) over classes y of an example x, a row of `self`, and j that are none of its, by the number of classes. A row of `target` lists those
-// of an example, and a negative number ends it.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
+// `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
+// `target` lists the labels of the sample; the first negative number ends the list.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7657,8 +7784,10 @@ inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, c
 }
 }  // namespace nn
 
-// The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the mean of `binary_cross_entropy_with_logits` over the classes (the last dimension) of
+// each sample, each class multiplied by its `weight`.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7667,8 +7796,10 @@ inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &targ
 }
 }  // namespace nn
 
-// 1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
+// cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7677,9 +7808,11 @@ inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, 
 }
 }  // namespace nn
 
-// max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `pairwise_distance`. With `swap` that of `positive` and `negative` counts where it is
-// smaller than that of `anchor` and `negative`.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
+// where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
+// instead of d(anchor, negative) where it is smaller.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+// `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
 inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
@@ -7688,31 +7821,37 @@ inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, 
 }
 }  // namespace nn
 
-// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
-// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
-// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
-// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
-// fit, counts as 0.
-// `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+// Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+// the target sequences, summed over all alignments to the T time steps, where the class `blank`
+// separates labels.
+// `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+// `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
+// `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
+// targets that are too long, by 0. `reduction` is 0 for the loss of each sample, 1 for the mean of
+// the losses divided by the target lengths (default), and 2 for the sum.
+// The gradient includes that of `log_softmax`.
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ctc_loss(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, reduction, zero_infinity, out.put()));
   return out.take();
 }
 
-// `ctc_loss` with lengths in tensors of integers.
+// Computes `ctc_loss` with lengths given as tensors of integers.
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction, zero_infinity, out.put()));
   return out.take();
 }
 
-// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
-// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
-// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
-// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
-// fit, counts as 0.
-// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+// Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+// the target sequences, summed over all alignments to the T time steps, where the class `blank`
+// separates labels.
+// `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+// `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
+// `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
+// targets that are too long, by 0. `reduction` is "none" for the loss of each sample, "mean" for
+// the mean of the losses divided by the target lengths (default), or "sum".
+// The gradient includes that of `log_softmax`.
 namespace nn {
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
   detail::Result<Tensor> out;
@@ -7721,7 +7860,7 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Int
 }
 }  // namespace nn
 
-// `ctc_loss` with lengths in tensors of integers.
+// Computes `ctc_loss` with lengths given as tensors of integers.
 namespace nn {
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
   detail::Result<Tensor> out;
@@ -7730,9 +7869,12 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ten
 }
 }  // namespace nn
 
-// `cross_entropy` of `self` times the transpose of `linear_weight`, plus `linear_bias`: of the logits of the classes, which `linear_weight` has a row for, or with more dimensions
-// several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
-// gradient, so that those of all are never in memory together; `label_smoothing`, or more dimensions, do without.
+// Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
+// cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
+// dimensions, classes are its first dimension. `ignore_index` defaults to -100.
+// `batch_chunk_size` limits the number of samples whose logits are in memory together; they are
+// recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
+// `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 namespace nn {
 inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const Text &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7741,7 +7883,8 @@ inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weig
 }
 }  // namespace nn
 
-// `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+// Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
+// standard deviations 1 / sqrt(variance + `eps`).
 inline NativeLayerNormResult native_layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> mean;
@@ -7750,16 +7893,19 @@ inline NativeLayerNormResult native_layer_norm(const Tensor &self, const Ints &n
   return {out.take(), mean.take(), rstd.take()};
 }
 
-// Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
-// dtype of `self`, or float32 where that has 16 bits. `cudnn_enable` has no effect.
+// Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
+// have the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
+// `cudnn_enable` is ignored.
 inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enable = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_layer_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, cudnn_enable, out.put()));
   return out.take();
 }
 
-// Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
-// dtype of `self`, or float32 where that has 16 bits.
+// Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
+// have the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
 namespace nn {
 inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -7768,8 +7914,9 @@ inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const
 }
 }  // namespace nn
 
-// Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
-// the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+// Applies root mean square normalization over the last dimensions, whose sizes are
+// `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+// of the dtype of the computation, which is float32 for 16-bit floats.
 inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rms_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps), out.put()));
@@ -7777,8 +7924,9 @@ inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const s
 }
 
 // Another name of `rms_norm`.
-// Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
-// the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+// Applies root mean square normalization over the last dimensions, whose sizes are
+// `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+// of the dtype of the computation, which is float32 for 16-bit floats.
 namespace nn {
 inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7787,8 +7935,9 @@ inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const s
 }
 }  // namespace nn
 
-// `group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
-// 1 / sqrt(variance + `eps`).
+// Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
+// Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
+// + `eps`).
 inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Int N, Int C, Int HxW, Int group, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> mean;
@@ -7797,16 +7946,20 @@ inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::op
   return {out.take(), mean.take(), rstd.take()};
 }
 
-// Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
-// have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+// Applies group normalization to `self` of shape (N, C, ...): divides the channels into
+// `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
+// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or
+// float32 if that has 16 bits. `cudnn_enabled` is ignored.
 inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enabled = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_group_norm(self.get(), num_groups, detail::get(weight), detail::get(bias), eps, cudnn_enabled, out.put()));
   return out.take();
 }
 
-// Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
-// have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. A group has more than one element.
+// Applies group normalization to `self` of shape (N, C, ...): divides the channels into
+// `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
+// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or
+// float32 if that has 16 bits. A group of a single element is an error.
 namespace nn {
 inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -7815,7 +7968,8 @@ inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional
 }
 }  // namespace nn
 
-// `batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+// Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
+// standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
 inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> save_mean;
@@ -7824,18 +7978,23 @@ inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::op
   return {out.take(), save_mean.take(), save_invstd.take()};
 }
 
-// Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
-// `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
-// ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+// Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+// weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+// running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+// batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
+// parameters have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
+// `cudnn_enabled` is ignored.
 inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps, Bool cudnn_enabled) {
   detail::Result<Tensor> out;
   detail::check(::tensor_batch_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, cudnn_enabled, out.put()));
   return out.take();
 }
 
-// Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
-// `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
-// ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits.
+// Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+// weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+// running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+// batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
+// parameters have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
 namespace nn {
 inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool training = false, Real momentum = 0.1, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -7844,15 +8003,18 @@ inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &runnin
 }
 }  // namespace nn
 
-// Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
-// `cudnn_enabled` has no effect.
+// Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
+// each sample separately. Running statistics are updated with the mean of the statistics of the
+// samples. `cudnn_enabled` is ignored.
 inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool use_input_stats, Real momentum, Real eps, Bool cudnn_enabled) {
   detail::Result<Tensor> out;
   detail::check(::tensor_instance_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), use_input_stats, momentum, eps, cudnn_enabled, out.put()));
   return out.take();
 }
 
-// Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+// Applies instance normalization to `self` of shape (N, C, ...): `batch_norm` for each channel of
+// each sample separately. Running statistics are updated with the mean of the statistics of the
+// samples.
 namespace nn {
 inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &running_mean = std::nullopt, const std::optional<Tensor> &running_var = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool use_input_stats = true, Real momentum = 0.1, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -7861,7 +8023,8 @@ inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &run
 }
 }  // namespace nn
 
-// Divides by (`k` + `alpha` times the mean square of `size` neighbouring channels, which dimension 1 counts) to the power of `beta`. Channels beyond the first and the last
+// Applies local response normalization over adjacent channels (dimension 1): divides by `(k +
+// alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor
 // count as 0.
 namespace nn {
 inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) {
@@ -7871,29 +8034,38 @@ inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0
 }
 }  // namespace nn
 
-// The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `self` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
-// given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+// Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
+// maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+// Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
+// apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
+// half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
+// starts in the padding at the end is dropped.
 inline Tensor max_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max_pool1d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
   return out.take();
 }
 
-// The largest element of each window of images `self` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+// Applies 2-D max pooling to images `self` of shape (N, C, H, W) or (C, H, W). The arguments are
+// those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
+// channels-last memory format if `self` is.
 inline Tensor max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max_pool2d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
   return out.take();
 }
 
-// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
+// arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
+// width).
 inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
   return out.take();
 }
 
-// `max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+// Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
+// the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
 inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -7901,7 +8073,9 @@ inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, co
   return {values.take(), indices.take()};
 }
 
-// `max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
+// Applies `max_pool2d`, and also returns the flat row-major index (int64) of each maximum in its
+// image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts these
+// indices.
 namespace nn {
 inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
@@ -7911,7 +8085,9 @@ inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &se
 }
 }  // namespace nn
 
-// `max_pool3d` and the place of each element in its volume, counted in row-major order: the first of equal ones, the last NaN.
+// Applies `max_pool3d`, and also returns the flat row-major index (int64) of each maximum in its
+// volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts these
+// indices.
 namespace nn {
 inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> values;
@@ -7921,8 +8097,10 @@ inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &se
 }
 }  // namespace nn
 
-// The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
-// `count_include_pad` False not at all.
+// Applies 1-D average pooling to `self` of shape (N, C, L) or (C, L): each output element is the
+// mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
+// `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+// excluded if `count_include_pad` is false.
 inline Tensor avg_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_avg_pool1d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.put()));
@@ -7933,7 +8111,10 @@ inline void avg_pool1d_out(const Tensor &out, const Tensor &self, const Ints &ke
   detail::check(::tensor_avg_pool1d_out(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.get()));
 }
 
-// The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+// Applies 2-D average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
+// `divisor_override` divides the sum of each window instead of its number of elements. The other
+// arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width).
+// The result is in channels-last memory format if `self` is.
 namespace nn {
 inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7948,7 +8129,9 @@ inline void avg_pool2d_out(const Tensor &out, const Tensor &self, const Ints &ke
 }
 }  // namespace nn
 
-// The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
+// Applies 3-D average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
+// arguments are those of `avg_pool2d`, with one number for all dimensions, or (depth, height,
+// width). The result is contiguous.
 namespace nn {
 inline Tensor avg_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7963,14 +8146,18 @@ inline void avg_pool3d_out(const Tensor &out, const Tensor &self, const Ints &ke
 }
 }  // namespace nn
 
-// The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+// Applies 1-D adaptive average pooling to `self` of shape (N, C, L) or (C, L): the result has
+// length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
+// to, but not including, ceil((i + 1)*L / output_size).
 inline Tensor adaptive_avg_pool1d(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> out;
   detail::check(::tensor_adaptive_avg_pool1d(self.get(), output_size.data(), output_size.size(), out.put()));
   return out.take();
 }
 
-// The means of windows of images `self` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `self` is.
+// Applies 2-D adaptive average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
+// `output_size` is one number for both dimensions, or (height, width); windows are those of
+// `adaptive_avg_pool1d`. The result is in channels-last memory format if `self` is.
 namespace nn {
 inline Tensor adaptive_avg_pool2d(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> out;
@@ -7979,7 +8166,9 @@ inline Tensor adaptive_avg_pool2d(const Tensor &self, const Ints &output_size) {
 }
 }  // namespace nn
 
-// The means of windows of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `adaptive_avg_pool2d` in three dimensions.
+// Applies 3-D adaptive average pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+// `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
+// `adaptive_avg_pool1d`.
 namespace nn {
 inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> out;
@@ -7988,7 +8177,8 @@ inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) {
 }
 }  // namespace nn
 
-// The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+// Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
+// and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
 inline AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -7996,7 +8186,8 @@ inline AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor &self, const Int
   return {values.take(), indices.take()};
 }
 
-// The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
+// Applies 2-D adaptive max pooling, with the windows of `adaptive_avg_pool2d`. Returns the maxima
+// and their flat row-major indices (int64) in the image, as `max_pool2d_with_indices` does.
 namespace nn {
 inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
@@ -8006,7 +8197,8 @@ inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices
 }
 }  // namespace nn
 
-// The largest elements of the windows of `adaptive_avg_pool3d`, and the place of each in its volume, as `max_pool3d_with_indices` gives them.
+// Applies 3-D adaptive max pooling, with the windows of `adaptive_avg_pool3d`. Returns the maxima
+// and their flat row-major indices (int64) in the volume, as `max_pool3d_with_indices` does.
 namespace nn {
 inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices(const Tensor &self, const Ints &output_size) {
   detail::Result<Tensor> values;
@@ -8016,7 +8208,11 @@ inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices
 }
 }  // namespace nn
 
-// The `norm_type`-norm of each window of signals `self` (N, C, L), or of one (C, L): the root of the sum of powers, NaN where that is negative, of infinity the largest size, and of minus infinity the smallest. The windows are those of `max_pool1d` without padding; of one that goes beyond the end the mean power counts for what is missing.
+// Applies 1-D power-average (Lp) pooling to `self` of shape (N, C, L) or (C, L): each output
+// element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
+// `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
+// are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
+// each missing element counts as the mean of the powers of the others.
 namespace nn {
 inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
@@ -8025,7 +8221,8 @@ inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_s
 }
 }  // namespace nn
 
-// The `norm_type`-norm of each window of images `self` (N, C, H, W), or of one (C, H, W): `lp_pool1d` in two dimensions.
+// Applies 2-D power-average (Lp) pooling to images `self` of shape (N, C, H, W) or (C, H, W):
+// `lp_pool1d` over windows of two dimensions.
 namespace nn {
 inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
@@ -8034,7 +8231,8 @@ inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_s
 }
 }  // namespace nn
 
-// The `norm_type`-norm of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `lp_pool1d` in three dimensions.
+// Applies 3-D power-average (Lp) pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H,
+// W): `lp_pool1d` over windows of three dimensions.
 namespace nn {
 inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
@@ -8043,7 +8241,11 @@ inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_s
 }
 }  // namespace nn
 
-// Puts the elements of `self` (N, C, L), or (C, L), to the places that `indices` name, as `max_pool1d_with_indices` gives them, in signals of zeros. Of the lengths that windows can come from, `output_size` names another one than the default, alone or behind those of the first two dimensions. Of elements with the same place the last one counts, though all get the gradient from there.
+// Computes a partial inverse of `max_pool1d`: writes the elements of `self` of shape (N, C, L) or
+// (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of
+// zeros. `output_size` selects one of the lengths that pooling maps to L, as the length alone or
+// as the whole shape. If several elements have the same index, the last one is stored, but each
+// receives the gradient of that position.
 namespace nn {
 inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8052,7 +8254,8 @@ inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints
 }
 }  // namespace nn
 
-// Puts elements back to the places in images of zeros that they were taken from by `max_pool2d_with_indices`: `max_unpool1d` in two dimensions.
+// Computes a partial inverse of `max_pool2d`: writes the elements of `self` to the positions
+// `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
 namespace nn {
 inline Tensor max_unpool2d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8061,7 +8264,8 @@ inline Tensor max_unpool2d(const Tensor &self, const Tensor &indices, const Ints
 }
 }  // namespace nn
 
-// Puts elements back to the places in volumes of zeros that they were taken from by `max_pool3d_with_indices`: `max_unpool1d` in three dimensions.
+// Computes a partial inverse of `max_pool3d`: writes the elements of `self` to the positions
+// `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
 namespace nn {
 inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8070,8 +8274,12 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
 }
 }  // namespace nn
 
-// The largest element of each window of `kernel_size` elements of images `self` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
-// lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+// Applies 2-D fractional max pooling to images `self` of shape (N, C, H, W) or (C, H, W): the
+// maximum of each window of `kernel_size` elements, where the steps between windows alternate
+// pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
+// The output has the size `output_size`, or `output_ratio` times the size of the image; exactly
+// one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
+// the steps; by default they are drawn from `generator`. NaN counts as the maximum.
 namespace nn {
 inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8080,7 +8288,8 @@ inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size,
 }
 }  // namespace nn
 
-// `fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+// Applies `fractional_max_pool2d`, and also returns the flat row-major index (int64) of each
+// maximum in its image.
 namespace nn {
 inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> values;
@@ -8090,7 +8299,8 @@ inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_ind
 }
 }  // namespace nn
 
-// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+// Applies 3-D fractional max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W).
+// `random_samples` have the shape (N, C, 3). See `fractional_max_pool2d`.
 namespace nn {
 inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8099,7 +8309,8 @@ inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size,
 }
 }  // namespace nn
 
-// `fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+// Applies `fractional_max_pool3d`, and also returns the flat row-major index (int64) of each
+// maximum in its volume.
 namespace nn {
 inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> values;
@@ -8109,8 +8320,10 @@ inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_ind
 }
 }  // namespace nn
 
-// What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
-// L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
+// Extracts sliding local blocks from images `self` of shape (N, C, H, W) or (C, H, W) (im2col).
+// Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
+// row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
+// `dilation` that between kernel elements, and `padding` the number of zeros added on each side.
 namespace nn {
 inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
   detail::Result<Tensor> out;
@@ -8119,7 +8332,9 @@ inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &di
 }
 }  // namespace nn
 
-// Adds columns (N, C KH KW, L), or (C KH KW, L), as `unfold` makes them, up to images (N, C, H, W), where `output_size` is (H, W): the transpose of `unfold`.
+// Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W)
+// (col2im), where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are
+// added.
 namespace nn {
 inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
   detail::Result<Tensor> out;
@@ -8128,11 +8343,16 @@ inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kern
 }
 }  // namespace nn
 
-// Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
-// i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
-// (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
-// after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
-// probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+// Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
+// features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
+// sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
+// + i g` and `h_t = o tanh(c_t)`.
+// `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
+// `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
+// with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
+// training (`train`), `dropout` is applied to the outputs of all layers but the last.
+// Returns the hidden states of the last layer at all time steps, both directions concatenated if
+// `bidirectional`, and the final hidden and cell states of all layers.
 inline LstmResult lstm(const Tensor &input, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8141,7 +8361,8 @@ inline LstmResult lstm(const Tensor &input, const Tensors &hx, const Tensors &pa
   return {output.take(), hn.take(), cn.take()};
 }
 
-// `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+// Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
+// the other, and `batch_sizes` (int64) the number of sequences at each step.
 inline LstmDataResult lstm(const Tensor &data, const Tensor &batch_sizes, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8150,8 +8371,10 @@ inline LstmDataResult lstm(const Tensor &data, const Tensor &batch_sizes, const 
   return {output.take(), hn.take(), cn.take()};
 }
 
-// Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
-// n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+// Applies a multi-layer gated recurrent unit (GRU) network to sequences `input`. Each time step
+// computes `r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`, `n = tanh(w_ih x_t + b_ih + r
+// (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
+// in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 inline GruResult gru(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8159,7 +8382,8 @@ inline GruResult gru(const Tensor &input, const Tensor &hx, const Tensors &param
   return {output.take(), hn.take()};
 }
 
-// `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+// Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
+// the other, and `batch_sizes` (int64) the number of sequences at each step.
 inline GruDataResult gru(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8167,7 +8391,9 @@ inline GruDataResult gru(const Tensor &data, const Tensor &batch_sizes, const Te
   return {output.take(), hn.take()};
 }
 
-// Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+// Applies a multi-layer Elman recurrent network (RNN) with tanh to sequences `input`: `h_t =
+// tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+// those of `lstm`.
 inline RnnTanhResult rnn_tanh(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8175,7 +8401,8 @@ inline RnnTanhResult rnn_tanh(const Tensor &input, const Tensor &hx, const Tenso
   return {output.take(), hn.take()};
 }
 
-// `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+// Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
+// after the other, and `batch_sizes` (int64) the number of sequences at each step.
 inline RnnTanhDataResult rnn_tanh(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8183,7 +8410,9 @@ inline RnnTanhDataResult rnn_tanh(const Tensor &data, const Tensor &batch_sizes,
   return {output.take(), hn.take()};
 }
 
-// Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+// Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t =
+// max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+// those of `lstm`.
 inline RnnReluResult rnn_relu(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8191,7 +8420,8 @@ inline RnnReluResult rnn_relu(const Tensor &input, const Tensor &hx, const Tenso
   return {output.take(), hn.take()};
 }
 
-// `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+// Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
+// after the other, and `batch_sizes` (int64) the number of sequences at each step.
 inline RnnReluDataResult rnn_relu(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8199,7 +8429,8 @@ inline RnnReluDataResult rnn_relu(const Tensor &data, const Tensor &batch_sizes,
   return {output.take(), hn.take()};
 }
 
-// A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+// Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
+// and cell. Returns the next hidden and cell states.
 inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> h;
   detail::Result<Tensor> c;
@@ -8207,29 +8438,33 @@ inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Te
   return {h.take(), c.take()};
 }
 
-// A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+// Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
+// Returns the next hidden state.
 inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gru_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
   return out.take();
 }
 
-// A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+// Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
+// `hx`. Returns the next hidden state.
 inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rnn_tanh_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
   return out.take();
 }
 
-// A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+// Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
+// `hx`. Returns the next hidden state.
 inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rnn_relu_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
   return out.take();
 }
 
-// The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
-// `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+// Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
+// related functions. Returns the rows of all time steps, one step after the other, and the number
+// of sequences at each step. `lengths` (int64) must be in descending order.
 inline PackPaddedSequenceResult pack_padded_sequence(const Tensor &input, const Tensor &lengths, Bool batch_first = false) {
   detail::Result<Tensor> data;
   detail::Result<Tensor> batch_sizes;
@@ -8237,8 +8472,9 @@ inline PackPaddedSequenceResult pack_padded_sequence(const Tensor &input, const 
   return {data.take(), batch_sizes.take()};
 }
 
-// What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
-// sequences.
+// Pads the sequences that `pack_padded_sequence` packed with `padding_value`, to the length of the
+// longest one, or to `total_length` if that is not negative. Returns the sequences and their
+// lengths.
 inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Tensor &batch_sizes, Bool batch_first, const Scalar &padding_value, Int total_length) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> lengths;
@@ -8246,10 +8482,15 @@ inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Ten
   return {output.take(), lengths.take()};
 }
 
-// Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
-// takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
-// area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
-// with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+// Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes
+// (N, C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+// `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
+// center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
+// "area" (adaptive average pooling). `align_corners` aligns the centers of the corner elements
+// instead of the edges. Coordinates are computed from `scale_factor` if given, or, with
+// `recompute_scale_factor`, from the sizes. `antialias` widens the filter of bilinear and bicubic
+// downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
+// rounded.
 namespace nn {
 inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
   detail::Result<Tensor> out;
@@ -8258,7 +8499,7 @@ inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, c
 }
 }  // namespace nn
 
-// As `interpolate`, by an older name.
+// Resizes `self`. Equivalent to `interpolate`.
 // Deprecated, as in PyTorch, of which calls warn: use interpolate.
 namespace nn {
 TENSOR_DEPRECATED("use interpolate")
@@ -8269,7 +8510,8 @@ inline Tensor upsample(const Tensor &self, const Ints &size = std::nullopt, cons
 }
 }  // namespace nn
 
-// As `interpolate` in the mode nearest.
+// Resizes `self` by nearest-neighbor interpolation. Equivalent to `interpolate` with the mode
+// "nearest".
 // Deprecated, as in PyTorch, of which calls warn: use interpolate.
 namespace nn {
 TENSOR_DEPRECATED("use interpolate")
@@ -8280,7 +8522,8 @@ inline Tensor upsample_nearest(const Tensor &self, const Ints &size = std::nullo
 }
 }  // namespace nn
 
-// As `interpolate` in the mode bilinear with align_corners.
+// Resizes images by bilinear interpolation. Equivalent to `interpolate` with the mode "bilinear"
+// and `align_corners`.
 // Deprecated, as in PyTorch, of which calls warn: use interpolate.
 namespace nn {
 TENSOR_DEPRECATED("use interpolate")
@@ -8291,30 +8534,36 @@ inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::null
 }
 }  // namespace nn
 
-// `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+// Samples `self` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
+// modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
+// 2 reflection.
 inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_grid_sampler(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
   return out.take();
 }
 
-// `grid_sampler` of images.
+// Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
 inline Tensor grid_sampler_2d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_grid_sampler_2d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
   return out.take();
 }
 
-// `grid_sampler` of volumes.
+// Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
 inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_grid_sampler_3d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
   return out.take();
 }
 
-// What images `self` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
-// of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
-// with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+// Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+// 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
+// grid of shape (N, D_out, H_out, W_out, 3).
+// Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with
+// `align_corners`, the centers of the corner elements. `mode` is "bilinear" (default, trilinear
+// for volumes), "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default)
+// reads 0, "border" the closest edge element, and "reflection" mirrors the position.
 namespace nn {
 inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mode = "bilinear", const Text &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8323,8 +8572,10 @@ inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mo
 }
 }  // namespace nn
 
-// The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
-// volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+// Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H,
+// W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and
+// (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has for
+// `grid_sample`.
 namespace nn {
 inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8333,7 +8584,7 @@ inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::opti
 }
 }  // namespace nn
 
-// As `nn.affine_grid`.
+// Generates a sampling grid. Equivalent to `nn.affine_grid`.
 inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_affine_grid_generator(theta.get(), size.data(), size.size(), align_corners, out.put()));

@@ -5083,7 +5083,9 @@ def align_tensors(*tensors):
 
 @_operator("prelu")
 def prelu(input, weight):
-    """Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `input`.
+    """Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
+    x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
+    `input`.
 
     >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
     tensor([-0.2500,  2.0000])
@@ -5092,7 +5094,7 @@ def prelu(input, weight):
 
 @_operator("threshold")
 def threshold(input, threshold, value, *, out=None):
-    """Replaces elements up to `threshold` by `value`.
+    """Replaces elements that are at most `threshold` by `value`.
 
     >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
@@ -5101,7 +5103,7 @@ def threshold(input, threshold, value, *, out=None):
 
 @_operator("threshold", inplace=True)
 def threshold_(input, threshold, value):
-    """Replaces elements up to `threshold` by `value`.
+    """Replaces elements that are at most `threshold` by `value`.
 
     >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
@@ -5110,7 +5112,7 @@ def threshold_(input, threshold, value):
 
 @_operator("hardshrink")
 def hardshrink(input, lambd=0.5, *, out=None):
-    """Replaces elements from -`lambd` to `lambd` by 0.
+    """Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
 
     >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-1.,  0.,  2.])
@@ -5119,7 +5121,8 @@ def hardshrink(input, lambd=0.5, *, out=None):
 
 @_operator("celu")
 def celu(input, alpha=1.0):
-    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+    """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+    0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 
     >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
@@ -5128,7 +5131,8 @@ def celu(input, alpha=1.0):
 
 @_operator("celu", inplace=True)
 def celu_(input, alpha=1.0):
-    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+    """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+    0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 
     >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
@@ -5137,8 +5141,9 @@ def celu_(input, alpha=1.0):
 
 @_operator("selu")
 def selu(input):
-    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
-    of networks that normalize themselves.
+    """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+    alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+    (self-normalizing networks).
 
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
@@ -5147,8 +5152,9 @@ def selu(input):
 
 @_operator("selu", inplace=True)
 def selu_(input):
-    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
-    of networks that normalize themselves.
+    """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+    alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+    (self-normalizing networks).
 
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
@@ -5157,8 +5163,9 @@ def selu_(input):
 
 @_operator("rrelu")
 def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
-    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
-    `upper`.
+    """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+    upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+    distributed between `lower` and `upper`.
 
     >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
@@ -5167,8 +5174,9 @@ def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, *, gener
 
 @_operator("rrelu", inplace=True)
 def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
-    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
-    `upper`.
+    """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+    upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+    distributed between `lower` and `upper`.
 
     >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
@@ -5178,12 +5186,19 @@ def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, gene
 @_operator("conv1d conv1d.padding")
 def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
     """conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
-    The convolution of signals `input` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
-    sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
-    `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+    Applies a 1-D convolution (cross-correlation) to `input` of shape (N, C_in, L) or (C_in, L) with
+    `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
+    weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+    `stride` is the distance between windows, `padding` the number of zeros added at each end, and
+    `dilation` the distance between kernel elements. `groups` divides the input and output channels
+    into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
+    shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
+    `input`, `weight` and `bias` of shape (C_out) must have the same dtype.
 
     conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
-    `conv1d` with a padding by its name.
+    Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+    that the output has the length of the input, with one more zero at the end for an odd total; it
+    requires a stride of 1.
 
     >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]))
     tensor([[[21., 32., 43.]]])
@@ -5193,11 +5208,16 @@ def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 @_operator("conv2d conv2d.padding")
 def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
     """conv2d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
-    The convolution of images `input` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
-    for both dimensions, or one for each. The result is in channels-last format where `input` or `weight` is.
+    Applies a 2-D convolution (cross-correlation) to images `input` of shape (N, C_in, H, W) or
+    (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
+    (C_out).
+    `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
+    one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
+    W_out), in channels-last memory format if `input` or `weight` is.
 
     conv2d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
-    `conv2d` with a padding by its name.
+    Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+    that the output has the height and width of the input; it requires a stride of 1.
 
     >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1)
     tensor([[[[4., 6., 4.],
@@ -5209,10 +5229,14 @@ def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 @_operator("conv3d conv3d.padding")
 def conv3d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
     """conv3d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
-    The convolution of volumes `input` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+    Applies a 3-D convolution (cross-correlation) to volumes `input` of shape (N, C_in, D, H, W) or
+    (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
+    shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
+    height, width); see `conv1d`.
 
     conv3d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
-    `conv3d` with a padding by its name.
+    Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+    that the output has the depth, height and width of the input; it requires a stride of 1.
 
     >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2))
     tensor([[[[[8.]]]]])
@@ -5221,8 +5245,13 @@ def conv3d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 
 @_operator("conv_transpose1d")
 def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    """What the gradient of `conv1d` is of signals: `input` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
-    of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+    """Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `input`
+    of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
+    `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+    `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
+    shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
+    output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
+    to L, and must be smaller than the stride or the dilation.
 
     >>> torch.conv_transpose1d(torch.tensor([[[1., 2.]]]), torch.tensor([[[1., 10.]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
@@ -5231,7 +5260,10 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
 @_operator("conv_transpose2d")
 def conv_transpose2d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    """What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+    """Applies a 2-D transposed convolution (deconvolution) to images `input` of shape (N, C_in, H, W)
+    or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
+    (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
+    of `conv_transpose1d`, with one number for both dimensions, or (height, width).
 
     >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
@@ -5242,7 +5274,10 @@ def conv_transpose2d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
 @_operator("conv_transpose3d")
 def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    """What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+    """Applies a 3-D transposed convolution (deconvolution) to volumes `input` of shape (N, C_in, D, H,
+    W) or (C_in, D, H, W) with `weight` of shape (C_in, C_out / groups, KD, KH, KW), and adds `bias`
+    of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
+    are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
 
     >>> torch.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 1, 1)).flatten()
     tensor([1., 1.])
@@ -5251,7 +5286,9 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
 @_operator("conv_tbc")
 def conv_tbc(input, weight, bias, pad=0):
-    """`conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+    """Applies a 1-D convolution to `input` of shape (L, N, C_in), time first and channels last, with
+    `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
+    end. Returns a tensor of shape (L_out, N, C_out).
 
     >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
@@ -5260,7 +5297,8 @@ def conv_tbc(input, weight, bias, pad=0):
 
 @_operator("dropout")
 def dropout(input, p, train, *, generator=None):
-    """With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
+    """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+    if `train` is true. Otherwise returns `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.dropout(torch.ones(4), 0.5, train=True)
@@ -5270,7 +5308,8 @@ def dropout(input, p, train, *, generator=None):
 
 @_operator("dropout", inplace=True)
 def dropout_(input, p, train, *, generator=None):
-    """With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
+    """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+    if `train` is true. Otherwise returns `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.dropout(torch.ones(4), 0.5, train=True)
@@ -5280,7 +5319,8 @@ def dropout_(input, p, train, *, generator=None):
 
 @_operator("feature_dropout")
 def feature_dropout(input, p, train, *, generator=None):
-    """`dropout` of whole channels: of all that lies at one place of the first two dimensions.
+    """Applies `dropout` to whole channels: all elements with the same indices in the first two
+    dimensions are set to 0 together.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
@@ -5292,7 +5332,8 @@ def feature_dropout(input, p, train, *, generator=None):
 
 @_operator("feature_dropout", inplace=True)
 def feature_dropout_(input, p, train, *, generator=None):
-    """`dropout` of whole channels: of all that lies at one place of the first two dimensions.
+    """Applies `dropout` to whole channels: all elements with the same indices in the first two
+    dimensions are set to 0 together.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
@@ -5304,8 +5345,9 @@ def feature_dropout_(input, p, train, *, generator=None):
 
 @_operator("alpha_dropout")
 def alpha_dropout(input, p, train, *, generator=None):
-    """With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-    it gives `input`.
+    """Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
+    element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+    keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.alpha_dropout(torch.ones(4), 0.5, train=True)
@@ -5315,8 +5357,9 @@ def alpha_dropout(input, p, train, *, generator=None):
 
 @_operator("alpha_dropout", inplace=True)
 def alpha_dropout_(input, p, train, *, generator=None):
-    """With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-    it gives `input`.
+    """Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
+    element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+    keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.alpha_dropout(torch.ones(4), 0.5, train=True)
@@ -5326,7 +5369,8 @@ def alpha_dropout_(input, p, train, *, generator=None):
 
 @_operator("feature_alpha_dropout")
 def feature_alpha_dropout(input, p, train, *, generator=None):
-    """`alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+    """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+    dimensions are replaced together.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_alpha_dropout(torch.ones(1, 3, 1), 0.5, train=True).flatten()
@@ -5336,7 +5380,8 @@ def feature_alpha_dropout(input, p, train, *, generator=None):
 
 @_operator("feature_alpha_dropout", inplace=True)
 def feature_alpha_dropout_(input, p, train, *, generator=None):
-    """`alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+    """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+    dimensions are replaced together.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_alpha_dropout(torch.ones(1, 3, 1), 0.5, train=True).flatten()
@@ -5346,8 +5391,9 @@ def feature_alpha_dropout_(input, p, train, *, generator=None):
 
 @_operator("bilinear")
 def bilinear(input1, input2, weight, bias=None):
-    """For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
-    `bias` (outputs) is added.
+    """Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
+    `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
+    of shape (O).
 
     >>> torch.bilinear(torch.tensor([1., 2.]), torch.tensor([3.]), torch.tensor([[[1.], [1.]]]))
     tensor([9.])
@@ -5356,7 +5402,8 @@ def bilinear(input1, input2, weight, bias=None):
 
 @_operator("pairwise_distance")
 def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
-    """The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+    """Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
+    Shapes are broadcast.
 
     >>> torch.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
     tensor([5.0000])
@@ -5365,7 +5412,8 @@ def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
 
 @_operator("pixel_shuffle")
 def pixel_shuffle(input, upscale_factor):
-    """Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+    """Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
+    r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
 
     >>> torch.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
@@ -5375,7 +5423,8 @@ def pixel_shuffle(input, upscale_factor):
 
 @_operator("pixel_unshuffle")
 def pixel_unshuffle(input, downscale_factor):
-    """Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+    """Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
+    r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
 
     >>> torch.pixel_unshuffle(torch.tensor([[[0, 1], [2, 3]]]), 2).flatten()
     tensor([0, 1, 2, 3])
@@ -5384,7 +5433,8 @@ def pixel_unshuffle(input, downscale_factor):
 
 @_operator("channel_shuffle")
 def channel_shuffle(input, groups):
-    """Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+    """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+    turn.
 
     >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -5394,7 +5444,8 @@ def channel_shuffle(input, groups):
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
     """Another name of `channel_shuffle`.
-    Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+    Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+    turn.
 
     >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -5403,8 +5454,9 @@ def native_channel_shuffle(input, groups):
 
 @_operator("embedding")
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
-    """Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
-    picked, and with `sparse` the gradient is sparse.
+    """Looks up the rows of `weight` of shape (V, D) at `indices`. Returns a tensor of shape (..., D).
+    The row `padding_idx` receives no gradient. `scale_grad_by_freq` divides gradients by the
+    frequency of the indices, and `sparse` makes the gradient a sparse tensor.
 
     >>> torch.embedding(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1]))
     tensor([[3., 4.]])
@@ -5413,7 +5465,8 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 @_operator("embedding_renorm_")
 def embedding_renorm_(input, indices, max_norm, norm_type):
-    """Shortens the rows of `input` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+    """Scales the rows of `input` at `indices` whose `norm_type`-norm exceeds `max_norm` to
+    approximately that norm, in place.
 
     >>> torch.embedding_renorm_(torch.tensor([[3., 4.]]), torch.tensor([0]), 1, 2)
     tensor([[0.6000, 0.8000]])
@@ -5422,10 +5475,14 @@ def embedding_renorm_(input, indices, max_norm, norm_type):
 
 @_operator("embedding_bag")
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
-    """For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
-    begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
-    `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
-    Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+    """Reduces bags of rows of `weight`, looked up at `indices`, by their sum (`mode` 0), mean (1) or
+    maximum (2), without storing the looked-up rows. Bag i starts at `offsets[i]` and ends at the
+    start of the next one; with `include_last_offset` the last offset is the end of the last bag.
+    `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
+    `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
+    gradient a sparse tensor.
+    Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
+    sums some of these are empty.
 
     >>> weight = torch.tensor([[1., 2.], [3., 4.], [5., 6.]])
     >>> torch.embedding_bag(weight, torch.tensor([0, 1, 2]), torch.tensor([0, 2]))[0]
@@ -5437,15 +5494,18 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
 @_operator("ctc_loss ctc_loss.tensor")
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
     """ctc_loss(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)
-    The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
-    repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
-    what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
-    `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
-    fit, counts as 0.
-    `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+    Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+    the target sequences, summed over all alignments to the T time steps, where the class `blank`
+    separates labels.
+    `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+    `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
+    `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
+    targets that are too long, by 0. `reduction` is 0 for the loss of each sample, 1 for the mean of
+    the losses divided by the target lengths (default), and 2 for the sum.
+    The gradient includes that of `log_softmax`.
 
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)
-    `ctc_loss` with lengths in tensors of integers.
+    Computes `ctc_loss` with lengths given as tensors of integers.
 
     >>> torch.ctc_loss(torch.full((2, 1, 2), 0.5).log(), torch.tensor([[1]]), [2], [1])
     tensor(0.2877)
@@ -5454,7 +5514,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 @_operator("native_layer_norm")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    """`layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+    """Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
+    standard deviations 1 / sqrt(variance + `eps`).
 
     >>> torch.native_layer_norm(torch.tensor([[1., 3.]]), [2], None, None, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
@@ -5463,8 +5524,10 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 
 @_operator("layer_norm")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
-    """Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
-    dtype of `input`, or float32 where that has 16 bits. `cudnn_enable` has no effect.
+    """Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+    mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
+    have the shape `normalized_shape`, and the dtype of `input`, or float32 if that has 16 bits.
+    `cudnn_enable` is ignored.
 
     >>> torch.layer_norm(torch.tensor([[1., 3.], [5., 5.]]), [2])
     tensor([[-1.0000,  1.0000],
@@ -5474,8 +5537,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
 
 @_operator("rms_norm")
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
-    the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+    """Applies root mean square normalization over the last dimensions, whose sizes are
+    `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+    of the dtype of the computation, which is float32 for 16-bit floats.
 
     >>> torch.rms_norm(torch.tensor([[1., 7.]]), [2])
     tensor([[0.2000, 1.4000]])
@@ -5484,8 +5548,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 @_operator("native_group_norm")
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    """`group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
-    1 / sqrt(variance + `eps`).
+    """Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
+    Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
+    + `eps`).
 
     >>> torch.native_group_norm(torch.tensor([[1., 3.]]), None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
@@ -5494,8 +5559,10 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 @_operator("group_norm")
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
-    """Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
-    have an element for each channel, and the dtype of `input`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+    """Applies group normalization to `input` of shape (N, C, ...): divides the channels into
+    `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
+    group of each sample. `weight` and `bias` have the shape (C), and the dtype of `input`, or
+    float32 if that has 16 bits. `cudnn_enabled` is ignored.
 
     >>> torch.group_norm(torch.tensor([[1., 3., 4., 8.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -5504,7 +5571,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
 
 @_operator("native_batch_norm")
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """`batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+    """Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
+    standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
 
     >>> torch.native_batch_norm(torch.tensor([[1.], [3.]]), None, None, None, None, True, 0.1, 0.0)
     (tensor([[-1.],
@@ -5514,9 +5582,12 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
 
 @_operator("batch_norm")
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
-    """Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
-    `input`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
-    ones. All parameters have an element for each channel, and the dtype of `input`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+    """Applies batch normalization to `input` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+    weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+    running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+    batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
+    parameters have the shape (C), and the dtype of `input`, or float32 if that has 16 bits.
+    `cudnn_enabled` is ignored.
 
     >>> mean, variance = torch.zeros(1), torch.ones(1)
     >>> torch.batch_norm(torch.tensor([[1.], [3.]]), None, None, mean, variance, True, 0.5, 0.0, False)
@@ -5529,8 +5600,9 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
 
 @_operator("instance_norm")
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
-    """Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
-    `cudnn_enabled` has no effect.
+    """Applies instance normalization to `input` of shape (N, C, ...): `batch_norm` for each channel of
+    each sample separately. Running statistics are updated with the mean of the statistics of the
+    samples. `cudnn_enabled` is ignored.
 
     >>> torch.instance_norm(torch.tensor([[[1., 3.]]]), None, None, None, None, True, 0.1, 0.0, False)
     tensor([[[-1.,  1.]]])
@@ -5539,8 +5611,12 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 
 @_operator("max_pool1d")
 def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `input` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
-    given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+    """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L): each output element is the
+    maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+    Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
+    apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
+    half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
+    starts in the padding at the end is dropped.
 
     >>> torch.max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[3., 4.]])
@@ -5549,7 +5625,9 @@ def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool2d")
 def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """The largest element of each window of images `input` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `input` is.
+    """Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W). The arguments are
+    those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
+    channels-last memory format if `input` is.
 
     >>> torch.max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
@@ -5559,7 +5637,9 @@ def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool3d")
 def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """The largest element of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+    """Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W). The
+    arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
+    width).
 
     >>> torch.max_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
@@ -5568,7 +5648,8 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool1d_with_indices")
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """`max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+    """Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
+    the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -5577,8 +5658,10 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("avg_pool1d")
 def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, *, out=None):
-    """The mean of each window of `kernel_size` elements of signals `input` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
-    `count_include_pad` False not at all.
+    """Applies 1-D average pooling to `input` of shape (N, C, L) or (C, L): each output element is the
+    mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
+    `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+    excluded if `count_include_pad` is false.
 
     >>> torch.avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[2., 3.]])
@@ -5587,7 +5670,9 @@ def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
 
 @_operator("adaptive_avg_pool1d")
 def adaptive_avg_pool1d(input, output_size, *more):
-    """The means of as many windows of signals `input` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+    """Applies 1-D adaptive average pooling to `input` of shape (N, C, L) or (C, L): the result has
+    length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
+    to, but not including, ceil((i + 1)*L / output_size).
 
     >>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
     tensor([[2.5000]])
@@ -5596,7 +5681,8 @@ def adaptive_avg_pool1d(input, output_size, *more):
 
 @_operator("adaptive_max_pool1d")
 def adaptive_max_pool1d(input, output_size, *more):
-    """The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+    """Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
+    and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
 
     >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -5606,14 +5692,20 @@ def adaptive_max_pool1d(input, output_size, *more):
 @_operator("lstm lstm.data")
 def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """lstm(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-    Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
-    i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
-    (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
-    after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
-    probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+    Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
+    features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
+    sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
+    + i g` and `h_t = o tanh(c_t)`.
+    `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
+    `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
+    with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
+    training (`train`), `dropout` is applied to the outputs of all layers but the last.
+    Returns the hidden states of the last layer at all time steps, both directions concatenated if
+    `bidirectional`, and the final hidden and cell states of all layers.
 
     lstm(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
-    `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+    Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
+    the other, and `batch_sizes` (int64) the number of sequences at each step.
 
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
@@ -5625,11 +5717,14 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
 @_operator("gru gru.data")
 def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """gru(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-    Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
-    n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+    Applies a multi-layer gated recurrent unit (GRU) network to sequences `input`. Each time step
+    computes `r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`, `n = tanh(w_ih x_t + b_ih + r
+    (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
+    in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 
     gru(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
-    `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+    Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
+    the other, and `batch_sizes` (int64) the number of sequences at each step.
 
     >>> params = [torch.ones(3, 1), torch.zeros(3, 1)]
     >>> output, hn = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -5641,10 +5736,13 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
 @_operator("rnn_tanh rnn_tanh.data")
 def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """rnn_tanh(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-    Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+    Applies a multi-layer Elman recurrent network (RNN) with tanh to sequences `input`: `h_t =
+    tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+    those of `lstm`.
 
     rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
-    `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+    Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
+    after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
     >>> params = [torch.ones(1, 1), torch.zeros(1, 1)]
     >>> output, hn = torch.rnn_tanh(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -5656,10 +5754,13 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
 @_operator("rnn_relu rnn_relu.data")
 def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """rnn_relu(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-    Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+    Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t =
+    max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+    those of `lstm`.
 
     rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
-    `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+    Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
+    after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
     >>> params = [torch.ones(1, 1), torch.ones(1, 1)]
     >>> output, hn = torch.rnn_relu(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -5670,7 +5771,8 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
 
 @_operator("lstm_cell")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+    """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
+    and cell. Returns the next hidden and cell states.
 
     >>> torch.lstm_cell(torch.ones(1, 1), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.ones(4, 1), torch.zeros(4, 1))
     (tensor([[0.3696]]), tensor([[0.5568]]))
@@ -5679,7 +5781,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
+    Returns the next hidden state.
 
     >>> torch.gru_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(3, 1), torch.zeros(3, 1))
     tensor([[0.2048]])
@@ -5688,7 +5791,8 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+    """Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
+    `hx`. Returns the next hidden state.
 
     >>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[0.7616]])
@@ -5697,7 +5801,8 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+    """Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
+    `hx`. Returns the next hidden state.
 
     >>> torch.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[1.]])
@@ -5706,21 +5811,25 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("pack_padded_sequence", results="data batch_sizes")
 def pack_padded_sequence(input, lengths, batch_first=False):
-    """The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
-    `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+    """Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
+    related functions. Returns the rows of all time steps, one step after the other, and the number
+    of sequences at each step. `lengths` (int64) must be in descending order.
     """
 
 
 @_operator("pad_packed_sequence", results="output lengths")
 def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
-    """What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
-    sequences.
+    """Pads the sequences that `pack_padded_sequence` packed with `padding_value`, to the length of the
+    longest one, or to `total_length` if that is not negative. Returns the sequences and their
+    lengths.
     """
 
 
 @_operator("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """`nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+    """Samples `input` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
+    modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
+    2 reflection.
 
     >>> torch.grid_sampler(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
@@ -5729,7 +5838,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 
 @_operator("grid_sampler_2d")
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
-    """`grid_sampler` of images.
+    """Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
 
     >>> torch.grid_sampler_2d(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
@@ -5738,7 +5847,7 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("grid_sampler_3d")
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
-    """`grid_sampler` of volumes.
+    """Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
 
     >>> torch.grid_sampler_3d(torch.tensor([[[[[1., 3.]]]]]), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[2.]]]]])
@@ -5747,7 +5856,7 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("affine_grid_generator")
 def affine_grid_generator(theta, size, align_corners):
-    """As `nn.affine_grid`.
+    """Generates a sampling grid. Equivalent to `nn.affine_grid`.
 
     >>> torch.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],

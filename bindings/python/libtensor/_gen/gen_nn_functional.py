@@ -25,7 +25,8 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 @_operator("nn.leaky_relu", switches=True)
 def leaky_relu(input, negative_slope=0.01, inplace=False):
-    """Multiplies negative elements by `negative_slope`.
+    """Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
+    * x` otherwise.
 
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
     tensor([-0.1000,  2.0000])
@@ -34,7 +35,8 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 @_operator("nn.leaky_relu", inplace=True)
 def leaky_relu_(input, negative_slope=0.01):
-    """Multiplies negative elements by `negative_slope`.
+    """Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
+    * x` otherwise.
 
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
     tensor([-0.1000,  2.0000])
@@ -43,7 +45,9 @@ def leaky_relu_(input, negative_slope=0.01):
 
 @_operator("prelu")
 def prelu(input, weight):
-    """Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `input`.
+    """Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
+    x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
+    `input`.
 
     >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
     tensor([-0.2500,  2.0000])
@@ -52,7 +56,7 @@ def prelu(input, weight):
 
 @_operator("nn.hardtanh", switches=True)
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    """Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+    """Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
 
     >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
     tensor([-1.0000,  0.5000,  1.0000])
@@ -61,7 +65,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 @_operator("nn.hardtanh", inplace=True)
 def hardtanh_(input, min_val=-1.0, max_val=1.0):
-    """Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+    """Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
 
     >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
     tensor([-1.0000,  0.5000,  1.0000])
@@ -70,7 +74,7 @@ def hardtanh_(input, min_val=-1.0, max_val=1.0):
 
 @_operator("nn.relu6", switches=True)
 def relu6(input, inplace=False):
-    """Limits every element to the range from 0 to 6. NaN stays NaN.
+    """Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
 
     >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
     tensor([0., 2., 6.])
@@ -79,7 +83,7 @@ def relu6(input, inplace=False):
 
 @_operator("nn.relu6", inplace=True)
 def relu6_(input):
-    """Limits every element to the range from 0 to 6. NaN stays NaN.
+    """Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
 
     >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
     tensor([0., 2., 6.])
@@ -88,7 +92,7 @@ def relu6_(input):
 
 @_operator("threshold", switches=True)
 def threshold(input, threshold, value, inplace=False, *, out=None):
-    """Replaces elements up to `threshold` by `value`.
+    """Replaces elements that are at most `threshold` by `value`.
 
     >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
@@ -97,7 +101,7 @@ def threshold(input, threshold, value, inplace=False, *, out=None):
 
 @_operator("threshold", inplace=True)
 def threshold_(input, threshold, value):
-    """Replaces elements up to `threshold` by `value`.
+    """Replaces elements that are at most `threshold` by `value`.
 
     >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
@@ -106,7 +110,7 @@ def threshold_(input, threshold, value):
 
 @_operator("hardshrink")
 def hardshrink(input, lambd=0.5, *, out=None):
-    """Replaces elements from -`lambd` to `lambd` by 0.
+    """Applies hard shrinkage element by element: replaces elements in [-`lambd`, `lambd`] by 0.
 
     >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-1.,  0.,  2.])
@@ -115,7 +119,8 @@ def hardshrink(input, lambd=0.5, *, out=None):
 
 @_operator("nn.softshrink")
 def softshrink(input, lambd=0.5, *, out=None):
-    """Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+    """Applies soft shrinkage (soft thresholding) element by element: `x - lambd` for x > lambd, `x +
+    lambd` for x < -lambd, and 0 otherwise. A negative `lambd` is an error.
 
     >>> torch.nn.functional.softshrink(torch.tensor([-1., 0.2, 2.]))
     tensor([-0.5000,  0.0000,  1.5000])
@@ -124,7 +129,8 @@ def softshrink(input, lambd=0.5, *, out=None):
 
 @_operator("nn.hardsigmoid", switches=True)
 def hardsigmoid(input, inplace=False):
-    """(`input` + 3) / 6, limited to the range from 0 to 1.
+    """Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
+    / 6`.
 
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
@@ -133,7 +139,8 @@ def hardsigmoid(input, inplace=False):
 
 @_operator("nn.hardsigmoid", inplace=True)
 def hardsigmoid_(input):
-    """(`input` + 3) / 6, limited to the range from 0 to 1.
+    """Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
+    / 6`.
 
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
@@ -142,7 +149,7 @@ def hardsigmoid_(input):
 
 @_operator("nn.hardswish", switches=True)
 def hardswish(input, inplace=False):
-    """`input` times `hardsigmoid` of it.
+    """Applies the hard swish to each element: `x * hardsigmoid(x)`.
 
     >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
     tensor([-0.0000, -0.3750,  3.0000])
@@ -151,7 +158,7 @@ def hardswish(input, inplace=False):
 
 @_operator("nn.hardswish", inplace=True)
 def hardswish_(input):
-    """`input` times `hardsigmoid` of it.
+    """Applies the hard swish to each element: `x * hardsigmoid(x)`.
 
     >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
     tensor([-0.0000, -0.3750,  3.0000])
@@ -160,7 +167,8 @@ def hardswish_(input):
 
 @_operator("nn.elu", switches=True)
 def elu(input, alpha=1.0, inplace=False):
-    """Replaces negative elements x by `alpha` * (exp(x) - 1).
+    """Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
+    1)` otherwise.
 
     >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
     tensor([-0.6321,  2.0000])
@@ -169,7 +177,8 @@ def elu(input, alpha=1.0, inplace=False):
 
 @_operator("nn.elu", inplace=True)
 def elu_(input, alpha=1.0):
-    """Replaces negative elements x by `alpha` * (exp(x) - 1).
+    """Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
+    1)` otherwise.
 
     >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
     tensor([-0.6321,  2.0000])
@@ -178,7 +187,8 @@ def elu_(input, alpha=1.0):
 
 @_operator("celu", switches=True)
 def celu(input, alpha=1.0, inplace=False):
-    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+    """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+    0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 
     >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
@@ -187,7 +197,8 @@ def celu(input, alpha=1.0, inplace=False):
 
 @_operator("celu", inplace=True)
 def celu_(input, alpha=1.0):
-    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+    """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
+    0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 
     >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
@@ -196,8 +207,9 @@ def celu_(input, alpha=1.0):
 
 @_operator("selu", switches=True)
 def selu(input, inplace=False):
-    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
-    of networks that normalize themselves.
+    """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+    alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+    (self-normalizing networks).
 
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
@@ -206,8 +218,9 @@ def selu(input, inplace=False):
 
 @_operator("selu", inplace=True)
 def selu_(input):
-    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
-    of networks that normalize themselves.
+    """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
+    alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+    (self-normalizing networks).
 
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
@@ -216,7 +229,8 @@ def selu_(input):
 
 @_operator("nn.softplus")
 def softplus(input, beta=1.0, threshold=20.0, *, out=None):
-    """log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+    """Applies a smooth approximation of ReLU to each element: `log(1 + exp(beta * x)) / beta`. Returns
+    x where `beta * x` exceeds `threshold`.
 
     >>> torch.nn.functional.softplus(torch.tensor([0., 30.]))
     tensor([ 0.6931, 30.0000])
@@ -225,7 +239,7 @@ def softplus(input, beta=1.0, threshold=20.0, *, out=None):
 
 @_operator("nn.logsigmoid")
 def logsigmoid(input, *, out=None):
-    """The logarithm of `sigmoid`, -log(1 + exp(-x)).
+    """Computes the logarithm of the sigmoid of each element: `-log(1 + exp(-x))`, without overflow.
 
     >>> torch.nn.functional.logsigmoid(torch.tensor([0., -30.]))
     tensor([ -0.6931, -30.0000])
@@ -234,7 +248,10 @@ def logsigmoid(input, *, out=None):
 
 @_operator("nn.gelu")
 def gelu(input, approximate="none", *, out=None):
-    """x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+    """Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the
+    cumulative distribution function of the standard normal distribution. `approximate` "tanh"
+    computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
+    "none".
 
     >>> torch.nn.functional.gelu(torch.tensor([-1., 2.]))
     tensor([-0.1587,  1.9545])
@@ -243,7 +260,7 @@ def gelu(input, approximate="none", *, out=None):
 
 @_operator("nn.silu", switches=True)
 def silu(input, inplace=False):
-    """x times `sigmoid` of x.
+    """Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
 
     >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
     tensor([-0.2689,  1.7616])
@@ -252,7 +269,7 @@ def silu(input, inplace=False):
 
 @_operator("nn.silu", inplace=True)
 def silu_(input):
-    """x times `sigmoid` of x.
+    """Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
 
     >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
     tensor([-0.2689,  1.7616])
@@ -261,7 +278,7 @@ def silu_(input):
 
 @_operator("nn.mish", switches=True)
 def mish(input, inplace=False):
-    """x times the hyperbolic tangent of `softplus` of x.
+    """Applies the Mish activation to each element: `x * tanh(softplus(x))`.
 
     >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
     tensor([-0.3034,  1.9440])
@@ -270,7 +287,7 @@ def mish(input, inplace=False):
 
 @_operator("nn.mish", inplace=True)
 def mish_(input):
-    """x times the hyperbolic tangent of `softplus` of x.
+    """Applies the Mish activation to each element: `x * tanh(softplus(x))`.
 
     >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
     tensor([-0.3034,  1.9440])
@@ -279,7 +296,7 @@ def mish_(input):
 
 @_operator("nn.tanhshrink")
 def tanhshrink(input):
-    """x - tanh(x). Integers and bool count as the default dtype.
+    """Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
 
     >>> torch.nn.functional.tanhshrink(torch.tensor([0., 2.]))
     tensor([0.0000, 1.0360])
@@ -288,7 +305,8 @@ def tanhshrink(input):
 
 @_operator("nn.softsign")
 def softsign(input):
-    """x / (1 + abs(x)). Integers and bool count as the default dtype.
+    """Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.nn.functional.softsign(torch.tensor([-1., 3.]))
     tensor([-0.5000,  0.7500])
@@ -297,8 +315,9 @@ def softsign(input):
 
 @_operator("rrelu", switches=True)
 def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False, *, generator=None):
-    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
-    `upper`.
+    """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+    upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+    distributed between `lower` and `upper`.
 
     >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
@@ -307,8 +326,9 @@ def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=
 
 @_operator("rrelu", inplace=True)
 def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
-    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
-    `upper`.
+    """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
+    upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
+    distributed between `lower` and `upper`.
 
     >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
@@ -317,7 +337,8 @@ def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, gene
 
 @_operator("nn.glu")
 def glu(input, dim=-1):
-    """The first half of `input` along `dim` times `sigmoid` of the second one.
+    """Applies the gated linear unit: `a * sigmoid(b)`, where a and b are the first and the second half
+    of `input` along `dim`. The size of `dim` must be even.
 
     >>> torch.nn.functional.glu(torch.tensor([1., 2., 0., 0.]))
     tensor([0.5000, 1.0000])
@@ -326,7 +347,7 @@ def glu(input, dim=-1):
 
 @_operator("nn.softmin")
 def softmin(input, dim, dtype=None):
-    """`softmax` of -`input`. `dtype` converts elements first.
+    """Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
 
     >>> torch.nn.functional.softmin(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
@@ -349,8 +370,10 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 
 @_operator("nn.gumbel_softmax")
 def gumbel_softmax(input, tau=1.0, hard=False, eps=1e-10, dim=-1, *, generator=None):
-    """`softmax` of (`input` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `input`, the closer to one of them
-    the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+    """Samples from the Gumbel-softmax (concrete) distribution with logits `input` along `dim`:
+    `softmax((self + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
+    one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
+    gradient of the soft samples (straight-through estimator). `eps` is ignored.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.gumbel_softmax(torch.tensor([0., 0., 10.]), hard=True)
@@ -360,11 +383,16 @@ def gumbel_softmax(input, tau=1.0, hard=False, eps=1e-10, dim=-1, *, generator=N
 
 @_operator("nn.scaled_dot_product_attention")
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
-    """softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
-    `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
-    `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
-    weights for the keys 0 to i, and there is no `attn_mask`. A query without weights gets zeros. `dropout_p` is the probability of a weight to be left out. With `enable_gqa`
-    neighbours of the heads, which dimension -3 counts, share a head of `key` and `value`, which have fewer of them.
+    """Computes scaled dot-product attention: `softmax(scale * query @ key^T + attn_mask) @ value`, for
+    `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
+    shape (..., L, Ev); leading dimensions are broadcast. The L x S matrix of weights is not stored,
+    except with dropout.
+    `scale` defaults to 1 / sqrt(E). `attn_mask`, broadcast to (..., L, S), is added to the scores,
+    or, of dtype bool, is true where a query may attend to a key. `is_causal` masks the keys after
+    position i for query i, and excludes `attn_mask`. A query that is masked completely returns
+    zeros. `dropout_p` is the probability that a weight is set to 0. `enable_gqa` (grouped-query
+    attention) allows fewer heads (dimension -3) of `key` and `value`: adjacent query heads share
+    one.
 
     >>> x = torch.tensor([[1., 0.], [0., 1.]])
     >>> torch.nn.functional.scaled_dot_product_attention(x, x, torch.tensor([[1.], [3.]]))
@@ -375,12 +403,19 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 @_operator("nn.multi_head_attention_forward")
 def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training=True, key_padding_mask=None, need_weights=True, attn_mask=None, use_separate_proj_weight=False, q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, static_k=None, static_v=None, average_attn_weights=True, is_causal=False):
-    """Attention of `num_heads` heads: `query` (L, N, E), `key` and `value` (S, N, E), or without the N examples, are projected by thirds of `in_proj_weight` and `in_proj_bias`, or
-    with `use_separate_proj_weight` by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; each head attends with its part of the features, and `out_proj_weight` and
-    `out_proj_bias` project what all of them get. `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v`
-    (N num_heads, S, E / num_heads) take the place of projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries
-    and keys, or of bool and True for what has no weight; `is_causal` tells that `attn_mask` is the causal one. `dropout_p` counts with `training`. Without `need_weights` the
-    weights are empty, and are not made; otherwise they are the mean over heads, or those of each without `average_attn_weights`.
+    """Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
+    `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
+    Inputs are projected by the thirds of `in_proj_weight` and `in_proj_bias`, or, with
+    `use_separate_proj_weight`, by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`. Each head
+    attends with its part of the features; `out_proj_weight` and `out_proj_bias` project the
+    concatenated results. `bias_k` and `bias_v` append a key and a value, `add_zero_attn` appends
+    zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace
+    projected ones.
+    `key_padding_mask` of shape (N, S) and `attn_mask` of shape (L, S) or (N * num_heads, L, S) are
+    added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares
+    that `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the
+    output, and the attention weights averaged over heads, or those of each head if
+    `average_attn_weights` is false; without `need_weights` they are empty.
 
     >>> x, w = torch.tensor([[1., 0.], [0., 1.]]), torch.eye(2)
     >>> torch.nn.functional.multi_head_attention_forward(x, x, x, 2, 1, torch.cat([w, w, w]), None, None, None, False, 0.0, w, None)
@@ -393,12 +428,19 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
 @_operator("conv1d conv1d.padding")
 def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
     """conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
-    The convolution of signals `input` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
-    sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
-    `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+    Applies a 1-D convolution (cross-correlation) to `input` of shape (N, C_in, L) or (C_in, L) with
+    `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
+    weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+    `stride` is the distance between windows, `padding` the number of zeros added at each end, and
+    `dilation` the distance between kernel elements. `groups` divides the input and output channels
+    into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
+    shape (N, C_out, L_out) with L_out = floor((L + 2*padding - dilation*(K - 1) - 1) / stride) + 1.
+    `input`, `weight` and `bias` of shape (C_out) must have the same dtype.
 
     conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
-    `conv1d` with a padding by its name.
+    Applies a 1-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+    that the output has the length of the input, with one more zero at the end for an odd total; it
+    requires a stride of 1.
 
     >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]))
     tensor([[[21., 32., 43.]]])
@@ -408,11 +450,16 @@ def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 @_operator("conv2d conv2d.padding")
 def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
     """conv2d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
-    The convolution of images `input` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
-    for both dimensions, or one for each. The result is in channels-last format where `input` or `weight` is.
+    Applies a 2-D convolution (cross-correlation) to images `input` of shape (N, C_in, H, W) or
+    (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
+    (C_out).
+    `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
+    one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
+    W_out), in channels-last memory format if `input` or `weight` is.
 
     conv2d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
-    `conv2d` with a padding by its name.
+    Applies a 2-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+    that the output has the height and width of the input; it requires a stride of 1.
 
     >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1)
     tensor([[[[4., 6., 4.],
@@ -424,10 +471,14 @@ def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 @_operator("conv3d conv3d.padding")
 def conv3d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
     """conv3d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
-    The convolution of volumes `input` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+    Applies a 3-D convolution (cross-correlation) to volumes `input` of shape (N, C_in, D, H, W) or
+    (C_in, D, H, W) with `weight` of shape (C_out, C_in / groups, KD, KH, KW), and adds `bias` of
+    shape (C_out). `stride`, `padding` and `dilation` are one number for all dimensions, or (depth,
+    height, width); see `conv1d`.
 
     conv3d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
-    `conv3d` with a padding by its name.
+    Applies a 3-D convolution with named padding. "valid" adds no padding. "same" adds zeros such
+    that the output has the depth, height and width of the input; it requires a stride of 1.
 
     >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2))
     tensor([[[[[8.]]]]])
@@ -436,8 +487,13 @@ def conv3d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
 
 @_operator("conv_transpose1d")
 def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    """What the gradient of `conv1d` is of signals: `input` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
-    of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+    """Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `input`
+    of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
+    `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+    `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
+    shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
+    output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
+    to L, and must be smaller than the stride or the dilation.
 
     >>> torch.conv_transpose1d(torch.tensor([[[1., 2.]]]), torch.tensor([[[1., 10.]]]), stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
@@ -446,7 +502,10 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
 @_operator("conv_transpose2d")
 def conv_transpose2d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    """What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+    """Applies a 2-D transposed convolution (deconvolution) to images `input` of shape (N, C_in, H, W)
+    or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
+    (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
+    of `conv_transpose1d`, with one number for both dimensions, or (height, width).
 
     >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
     tensor([[[[1., 2., 1.],
@@ -457,7 +516,10 @@ def conv_transpose2d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
 @_operator("conv_transpose3d")
 def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    """What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+    """Applies a 3-D transposed convolution (deconvolution) to volumes `input` of shape (N, C_in, D, H,
+    W) or (C_in, D, H, W) with `weight` of shape (C_in, C_out / groups, KD, KH, KW), and adds `bias`
+    of shape (C_out). It computes the gradient of `conv3d` with respect to its input. The arguments
+    are those of `conv_transpose1d`, with one number for all dimensions, or (depth, height, width).
 
     >>> torch.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 1, 1)).flatten()
     tensor([1., 1.])
@@ -466,7 +528,9 @@ def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
 @_operator("conv_tbc")
 def conv_tbc(input, weight, bias, pad=0):
-    """`conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+    """Applies a 1-D convolution to `input` of shape (L, N, C_in), time first and channels last, with
+    `weight` of shape (K, C_in, C_out) and `bias` of shape (C_out). `pad` zeros are added at each
+    end. Returns a tensor of shape (L_out, N, C_out).
 
     >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
     tensor([2., 2.])
@@ -475,7 +539,8 @@ def conv_tbc(input, weight, bias, pad=0):
 
 @_operator("nn.dropout", switches=True)
 def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
+    """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+    if `training` is true. Otherwise returns `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout(torch.ones(4))
@@ -485,7 +550,8 @@ def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout", inplace=True)
 def dropout_(input, p=0.5, training=True, *, generator=None):
-    """With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
+    """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
+    if `training` is true. Otherwise returns `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout(torch.ones(4))
@@ -495,7 +561,8 @@ def dropout_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("feature_dropout", switches=True)
 def feature_dropout(input, p, train, inplace=False, *, generator=None):
-    """`dropout` of whole channels: of all that lies at one place of the first two dimensions.
+    """Applies `dropout` to whole channels: all elements with the same indices in the first two
+    dimensions are set to 0 together.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
@@ -507,7 +574,8 @@ def feature_dropout(input, p, train, inplace=False, *, generator=None):
 
 @_operator("feature_dropout", inplace=True)
 def feature_dropout_(input, p, train, *, generator=None):
-    """`dropout` of whole channels: of all that lies at one place of the first two dimensions.
+    """Applies `dropout` to whole channels: all elements with the same indices in the first two
+    dimensions are set to 0 together.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
@@ -519,7 +587,7 @@ def feature_dropout_(input, p, train, *, generator=None):
 
 @_operator("nn.dropout1d", switches=True)
 def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """`feature_dropout` of a sequence with channels, or of several.
+    """Applies `dropout` to whole channels of sequences `input` of shape (N, C, L) or (C, L).
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout1d(torch.ones(3, 2))
@@ -531,7 +599,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout1d", inplace=True)
 def dropout1d_(input, p=0.5, training=True, *, generator=None):
-    """`feature_dropout` of a sequence with channels, or of several.
+    """Applies `dropout` to whole channels of sequences `input` of shape (N, C, L) or (C, L).
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout1d(torch.ones(3, 2))
@@ -543,7 +611,7 @@ def dropout1d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.dropout2d", switches=True)
 def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """`feature_dropout` of images: the first two dimensions are those of examples and channels.
+    """Applies `dropout` to whole channels of images. The first two dimensions of `input` are (N, C).
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout2d(torch.ones(1, 3, 1, 2))
@@ -557,7 +625,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout2d", inplace=True)
 def dropout2d_(input, p=0.5, training=True, *, generator=None):
-    """`feature_dropout` of images: the first two dimensions are those of examples and channels.
+    """Applies `dropout` to whole channels of images. The first two dimensions of `input` are (N, C).
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout2d(torch.ones(1, 3, 1, 2))
@@ -571,7 +639,7 @@ def dropout2d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.dropout3d", switches=True)
 def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
-    """`feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+    """Applies `dropout` to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout3d(torch.ones(3, 1, 1, 1)).flatten()
@@ -581,7 +649,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
 
 @_operator("nn.dropout3d", inplace=True)
 def dropout3d_(input, p=0.5, training=True, *, generator=None):
-    """`feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+    """Applies `dropout` to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout3d(torch.ones(3, 1, 1, 1)).flatten()
@@ -591,8 +659,9 @@ def dropout3d_(input, p=0.5, training=True, *, generator=None):
 
 @_operator("nn.alpha_dropout", switches=True)
 def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
-    """With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-    it gives `input`.
+    """Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
+    element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+    keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.alpha_dropout(torch.ones(4), training=True)
@@ -602,8 +671,9 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None
 
 @_operator("nn.alpha_dropout", inplace=True)
 def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
-    """With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
-    it gives `input`.
+    """Applies alpha dropout, for networks of `selu` activations, if `training` is true: replaces each
+    element by the minimum of `selu` with probability `p`, and applies an affine transformation that
+    keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.alpha_dropout(torch.ones(4), training=True)
@@ -613,7 +683,8 @@ def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
 
 @_operator("nn.feature_alpha_dropout", switches=True)
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
-    """`alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+    """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+    dimensions are replaced together.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 3, 1), training=True).flatten()
@@ -623,7 +694,8 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, genera
 
 @_operator("nn.feature_alpha_dropout", inplace=True)
 def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
-    """`alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+    """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
+    dimensions are replaced together.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 3, 1), training=True).flatten()
@@ -633,7 +705,9 @@ def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
 
 @_operator("nn.linear")
 def linear(input, weight, bias=None, *, out=None):
-    """The product of the rows of `input` with the transposed matrix `weight`, to which `bias` is added.
+    """Applies a linear transformation: `self @ weight.T + bias`. `input` has the shape (...,
+    in_features), `weight` (out_features, in_features) or (in_features), and `bias` (out_features)
+    or ().
 
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[1., 0.], [1., 1.]]), torch.tensor([0., 10.]))
     tensor([[ 1., 13.]])
@@ -642,8 +716,9 @@ def linear(input, weight, bias=None, *, out=None):
 
 @_operator("bilinear")
 def bilinear(input1, input2, weight, bias=None):
-    """For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
-    `bias` (outputs) is added.
+    """Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
+    `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
+    of shape (O).
 
     >>> torch.bilinear(torch.tensor([1., 2.]), torch.tensor([3.]), torch.tensor([[[1.], [1.]]]))
     tensor([9.])
@@ -652,7 +727,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 @_operator("nn.normalize")
 def normalize(input, p=2.0, dim=(1,), eps=1e-12, *, out=None):
-    """Divides `input` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
+    """Divides `input` by its `p`-norm along `dim`: `x / max(norm(x), eps)`.
 
     >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
     tensor([[0.6000, 0.8000]])
@@ -661,7 +736,8 @@ def normalize(input, p=2.0, dim=(1,), eps=1e-12, *, out=None):
 
 @_operator("pairwise_distance")
 def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
-    """The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+    """Computes the distance of vectors along the last dimension: the `p`-norm of `x1 - x2 + eps`.
+    Shapes are broadcast.
 
     >>> torch.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
     tensor([5.0000])
@@ -670,8 +746,9 @@ def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
 
 @_operator("nn.one_hot")
 def one_hot(tensor, num_classes=-1):
-    """Puts a dimension of size `num_classes` behind those of `input`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
-    element tells.
+    """Converts class indices (int64) to one-hot vectors: appends a dimension of size `num_classes`,
+    with 1 at the index and 0 elsewhere. By default the number of classes is one more than the
+    largest index.
 
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
     tensor([[1, 0, 0],
@@ -681,7 +758,8 @@ def one_hot(tensor, num_classes=-1):
 
 @_operator("pixel_shuffle")
 def pixel_shuffle(input, upscale_factor):
-    """Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+    """Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
+    r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
 
     >>> torch.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
@@ -691,7 +769,8 @@ def pixel_shuffle(input, upscale_factor):
 
 @_operator("pixel_unshuffle")
 def pixel_unshuffle(input, downscale_factor):
-    """Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+    """Rearranges spatial positions to channels (space to depth): (..., C, H * r, W * r) to (..., C *
+    r**2, H, W), with r = `downscale_factor`. It is the inverse of `pixel_shuffle`.
 
     >>> torch.pixel_unshuffle(torch.tensor([[[0, 1], [2, 3]]]), 2).flatten()
     tensor([0, 1, 2, 3])
@@ -700,7 +779,8 @@ def pixel_unshuffle(input, downscale_factor):
 
 @_operator("channel_shuffle")
 def channel_shuffle(input, groups):
-    """Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+    """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+    turn.
 
     >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -710,7 +790,8 @@ def channel_shuffle(input, groups):
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
     """Another name of `channel_shuffle`.
-    Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+    Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+    turn.
 
     >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -719,9 +800,11 @@ def native_channel_shuffle(input, groups):
 
 @_operator("nn.pad")
 def pad(input, pad, mode="constant", value=None):
-    """Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
-    `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
-    dimensions behind that of channels. Negative numbers cut off.
+    """Pads the last dimensions of `input`. `pad` lists the number of elements added before and after
+    the last dimension, then those of the dimension before it, and so on; negative numbers crop.
+    `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
+    without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
+    around. The last three pad the last 1 to 3 dimensions of a batch with channels.
 
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (2, 1), mode="reflect")
     tensor([[3, 2, 1, 2, 3, 2]])
@@ -730,8 +813,11 @@ def pad(input, pad, mode="constant", value=None):
 
 @_operator("nn.embedding")
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    """Picks the rows of `weight` that `input` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
-    shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
+    """Looks up the rows of `weight` of shape (V, D) at the indices `input`. Returns a tensor of shape
+    (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows whose
+    `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+    divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+    tensor.
 
     >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1., 2.], [3., 4.]]))
     tensor([[3., 4.],
@@ -741,7 +827,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 @_operator("embedding_renorm_")
 def embedding_renorm_(input, indices, max_norm, norm_type):
-    """Shortens the rows of `input` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+    """Scales the rows of `input` at `indices` whose `norm_type`-norm exceeds `max_norm` to
+    approximately that norm, in place.
 
     >>> torch.embedding_renorm_(torch.tensor([[3., 4.]]), torch.tensor([0]), 1, 2)
     tensor([[0.6000, 0.8000]])
@@ -750,10 +837,14 @@ def embedding_renorm_(input, indices, max_norm, norm_type):
 
 @_operator("nn.embedding_bag")
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
-    """For each bag of `input` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
-    next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
-    `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
-    of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+    """Reduces bags of rows of `weight`, looked up at the indices `input`, by their sum, mean (default)
+    or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
+    bags are the rows of a matrix `input`; for a vector they start at `offsets`, and with
+    `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
+    the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows whose
+    `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+    divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+    tensor.
 
     >>> weight = torch.tensor([[1., 2.], [3., 4.], [5., 6.]])
     >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [1, 2]]), weight)
@@ -764,8 +855,10 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2.0, sca
 
 @_operator("nn.l1_loss")
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The absolute difference of `input` and `target`, times `weight`, by whose sum a mean divides.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the absolute error (L1 loss): `weight * |self - target|`. A mean is divided by the sum
+    of `weight`, if given.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.l1_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
     tensor(2.)
@@ -774,8 +867,10 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 @_operator("nn.mse_loss")
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """The square of the difference of `input` and `target`, times `weight`, by whose sum a mean divides.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the squared error (mean squared error, L2 loss): `weight * (self - target)**2`. A mean
+    is divided by the sum of `weight`, if given.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.mse_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
     tensor(5.)
@@ -784,8 +879,10 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 @_operator("nn.smooth_l1_loss")
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
-    """Of the difference d of `input` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
+    elsewhere, with d = `self - target`.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
     tensor(1.5000)
@@ -794,8 +891,9 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 @_operator("nn.huber_loss")
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
-    """Of the difference d of `input` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+    """Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
+    elsewhere, with d = `self - target`, multiplied by `weight`.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 
     >>> torch.nn.functional.huber_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), delta=2)
     tensor(2.2500)
@@ -804,9 +902,12 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 @_operator("nn.kl_div")
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """`target` (log(`target`) - `input`): the divergence of the distribution `target` from that whose logarithms are in `input`; with `log_target` those of the first are in
-    `target`. A `reduction` of batchmean divides the sum by the first size.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the Kullback-Leibler divergence of log probabilities `input` from probabilities
+    `target`: `target * (log(target) - self)`. With `log_target`, `target` contains log
+    probabilities. `reduction` "batchmean" divides the sum by the batch size, which is the
+    mathematical definition.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.kl_div(torch.tensor([0.5, 0.5]).log(), torch.tensor([1., 0.]), reduction='sum')
     tensor(0.6931)
@@ -815,9 +916,13 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 @_operator("nn.nll_loss")
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-    """The negative of that element of `input` (N, C, ...) whose class `target` (N, ...) names, times the weight of the class, by the sum of which a mean divides. Examples
-    of the class `ignore_index` do not count. `input` may be one example (C).
-    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the negative log-likelihood loss for classification: `-weight[y] * x[y]` for log
+    probabilities x, `input` of shape (N, C) or (N, C, d1, ...), and class indices y, `target` of
+    shape (N) or (N, d1, ...). An unbatched `input` has the shape (C). `weight` of shape (C) rescales
+    classes; a mean is divided by the sum of the weights of the targets. Targets equal to
+    `ignore_index` do not contribute.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.nll_loss(torch.tensor([[-1., -2.], [-3., -4.]]), torch.tensor([0, 1]))
     tensor(2.5000)
@@ -826,9 +931,13 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 @_operator("nn.cross_entropy")
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
-    """`nll_loss` of `log_softmax` of `input` along the dimension of classes, the second one, or the only one. `target` has classes, or the sizes of `input` and probabilities.
-    `label_smoothing` is what is taken from them and given to all classes alike.
-    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the cross-entropy loss for classification from unnormalized logits `input` of shape (C),
+    (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
+    contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
+    shape of `input`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
+    not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.], [1., 1.]]), torch.tensor([0, 1]))
     tensor(0.6931)
@@ -837,8 +946,10 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 @_operator("nn.binary_cross_entropy")
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """-(`target` log(`input`) + (1 - `target`) log(1 - `input`)) of probabilities, times `weight`; no logarithm counts as less than -100.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the binary cross-entropy of probabilities `input`: `-weight * (target * log(self) + (1 -
+    target) * log(1 - self))`. Logarithms are clamped to at least -100.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 1.]), torch.tensor([1., 1.]))
     tensor(0.3466)
@@ -847,8 +958,11 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 @_operator("nn.binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
-    """`binary_cross_entropy` of `sigmoid` of `input`, without loss of digits. `pos_weight` multiplies the part of what is on.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes `binary_cross_entropy(sigmoid(self), target)` from logits `input` in a numerically
+    stable form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both
+    are broadcast.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0., 200.]), torch.tensor([1., 0.]))
     tensor(100.3466)
@@ -857,9 +971,12 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
 
 @_operator("nn.poisson_nll_loss")
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"):
-    """exp(`input`) - `target` `input`: the negative logarithm of the probability of counts, of whose rates the logarithms are in `input`; without `log_input` `input` - `target`
-    log(`input` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
+    - target * self`, where `input` is the log rate, or `self - target * log(self + eps)` if
+    `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
+    greater than 1.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0., 1.]), torch.tensor([1., 1.]))
     tensor(1.3591)
@@ -868,9 +985,11 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
 
 @_operator("nn.gaussian_nll_loss")
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
-    """(log(`var`) + (`input` - `target`)^2 / `var`) / 2, of a variance of at least `eps`: the negative logarithm of the density of normal distributions, with `full` also the
-    constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+    """Computes the negative log-likelihood of `target` under normal distributions with mean `input` and
+    variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
+    `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `input`, lacks its last
+    dimension, or has size 1 in one dimension.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 
     >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1., 1.]))
     tensor(2.5000)
@@ -879,8 +998,10 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
 
 @_operator("nn.hinge_embedding_loss")
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """`input` where `target` is 1, and max(0, `margin` - `input`) where it is -1.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the hinge embedding loss of distances `input`: `x` where `target` is 1, and `max(0,
+    margin - x)` where it is -1.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([1., 0.5]), torch.tensor([1, -1]))
     tensor(0.7500)
@@ -889,8 +1010,10 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 
 @_operator("nn.margin_ranking_loss")
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
-    """max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
+    where `input1` should be ranked higher, and -1 where `input2` should be.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1, 1]))
     tensor(0.5000)
@@ -899,8 +1022,10 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 @_operator("nn.soft_margin_loss")
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """log(1 + exp(-`target` `input`)) of labels that are 1 or -1.
-    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
+    labels 1 and -1.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.soft_margin_loss(torch.tensor([0., 0.]), torch.tensor([1., -1.]))
     tensor(0.6931)
@@ -909,8 +1034,10 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 
 @_operator("nn.multi_margin_loss")
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `input`, with classes y; times the weight of y. `p` is 1 or 2.
-    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the multi-class hinge loss: for a sample x of shape (C), a row of `input`, of class y,
+    `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.multi_margin_loss(torch.tensor([[1., 0.5]]), torch.tensor([0]))
     tensor(0.2500)
@@ -919,9 +1046,11 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
 @_operator("nn.multilabel_margin_loss")
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """The sum of max(0, 1 - x[y] + x[j]) over classes y of an example x, a row of `input`, and j that are none of its, by the number of classes. A row of `target` lists those
-    of an example, and a negative number ends it.
-    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the multi-label hinge loss: for a sample x of shape (C), a row of `input`, the sum of
+    `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
+    `target` lists the labels of the sample; the first negative number ends the list.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([[1., 0.5]]), torch.tensor([[0, -1]]))
     tensor(0.2500)
@@ -930,8 +1059,10 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 @_operator("nn.multilabel_soft_margin_loss")
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
-    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the mean of `binary_cross_entropy_with_logits` over the classes (the last dimension) of
+    each sample, each class multiplied by its `weight`.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.ones(1, 2))
     tensor(0.6931)
@@ -940,8 +1071,10 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 @_operator("nn.cosine_embedding_loss")
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
-    """1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
-    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
+    cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.cosine_embedding_loss(torch.tensor([3., 4.]), torch.tensor([4., 3.]), torch.tensor(1))
     tensor(0.0400)
@@ -950,9 +1083,11 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 
 @_operator("nn.triplet_margin_loss")
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"):
-    """max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `pairwise_distance`. With `swap` that of `positive` and `negative` counts where it is
-    smaller than that of `anchor` and `negative`.
-    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+    """Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
+    where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
+    instead of d(anchor, negative) where it is smaller.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
+    `size_average` and `reduce` are deprecated forms of it.
 
     >>> torch.nn.functional.triplet_margin_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
     tensor(4.0000)
@@ -962,15 +1097,18 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, 
 @_operator("nn.ctc_loss nn.ctc_loss.tensor")
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """ctc_loss(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, str reduction="mean", bool zero_infinity=False)
-    The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
-    repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
-    what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
-    `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
-    fit, counts as 0.
-    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+    Computes the connectionist temporal classification (CTC) loss: the negative log probability of
+    the target sequences, summed over all alignments to the T time steps, where the class `blank`
+    separates labels.
+    `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
+    `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
+    `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
+    targets that are too long, by 0. `reduction` is "none" for the loss of each sample, "mean" for
+    the mean of the losses divided by the target lengths (default), or "sum".
+    The gradient includes that of `log_softmax`.
 
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction="mean", bool zero_infinity=False)
-    `ctc_loss` with lengths in tensors of integers.
+    Computes `ctc_loss` with lengths given as tensors of integers.
 
     >>> torch.nn.functional.ctc_loss(torch.full((2, 1, 2), 0.5).log(), torch.tensor([[1]]), (2,), (1,))
     tensor(0.2877)
@@ -979,9 +1117,12 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 @_operator("nn.linear_cross_entropy")
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, batch_chunk_size=None):
-    """`cross_entropy` of `input` times the transpose of `linear_weight`, plus `linear_bias`: of the logits of the classes, which `linear_weight` has a row for, or with more dimensions
-    several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
-    gradient, so that those of all are never in memory together; `label_smoothing`, or more dimensions, do without.
+    """Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
+    cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
+    dimensions, classes are its first dimension. `ignore_index` defaults to -100.
+    `batch_chunk_size` limits the number of samples whose logits are in memory together; they are
+    recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
+    `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 
     >>> torch.nn.functional.linear_cross_entropy(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.], [0., 2.]]), torch.tensor([1]))
     tensor(0.6931)
@@ -990,7 +1131,8 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
 
 @_operator("native_layer_norm")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    """`layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+    """Applies `layer_norm`. Also returns the means over the normalized dimensions, and the reciprocal
+    standard deviations 1 / sqrt(variance + `eps`).
 
     >>> torch.native_layer_norm(torch.tensor([[1., 3.]]), [2], None, None, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
@@ -999,8 +1141,9 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
 
 @_operator("nn.layer_norm")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
-    """Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
-    dtype of `input`, or float32 where that has 16 bits.
+    """Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
+    mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
+    have the shape `normalized_shape`, and the dtype of `input`, or float32 if that has 16 bits.
 
     >>> torch.nn.functional.layer_norm(torch.tensor([[1., 3.], [5., 5.]]), [2])
     tensor([[-1.0000,  1.0000],
@@ -1011,8 +1154,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 @_operator("nn.rms_norm")
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Another name of `rms_norm`.
-    Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
-    the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+    Applies root mean square normalization over the last dimensions, whose sizes are
+    `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
+    of the dtype of the computation, which is float32 for 16-bit floats.
 
     >>> torch.nn.functional.rms_norm(torch.tensor([[1., 7.]]), [2], torch.tensor([5., 10.]))
     tensor([[ 1., 14.]])
@@ -1021,8 +1165,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 @_operator("native_group_norm")
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    """`group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
-    1 / sqrt(variance + `eps`).
+    """Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
+    Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
+    + `eps`).
 
     >>> torch.native_group_norm(torch.tensor([[1., 3.]]), None, None, 1, 2, 1, 1, 0.0)
     (tensor([[-1.,  1.]]), tensor([[2.]]), tensor([[1.]]))
@@ -1031,8 +1176,10 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 @_operator("nn.group_norm")
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
-    """Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
-    have an element for each channel, and the dtype of `input`, or float32 where that has 16 bits. A group has more than one element.
+    """Applies group normalization to `input` of shape (N, C, ...): divides the channels into
+    `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
+    group of each sample. `weight` and `bias` have the shape (C), and the dtype of `input`, or
+    float32 if that has 16 bits. A group of a single element is an error.
 
     >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 4., 8.]]), 2)
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -1041,7 +1188,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
 
 @_operator("native_batch_norm")
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    """`batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+    """Applies `batch_norm`. In training, also returns the means of the channels and their reciprocal
+    standard deviations 1 / sqrt(variance + `eps`), otherwise empty tensors.
 
     >>> torch.native_batch_norm(torch.tensor([[1.], [3.]]), None, None, None, None, True, 0.1, 0.0)
     (tensor([[-1.],
@@ -1051,9 +1199,11 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
 
 @_operator("nn.batch_norm")
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
-    """Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
-    `input`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
-    ones. All parameters have an element for each channel, and the dtype of `input`, or float32 where that has 16 bits.
+    """Applies batch normalization to `input` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
+    weight + bias` for each channel. In training, mean and variance are those of the batch, and the
+    running statistics are updated in place: `running = (1 - momentum) * running + momentum *
+    batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
+    parameters have the shape (C), and the dtype of `input`, or float32 if that has 16 bits.
 
     >>> torch.nn.functional.batch_norm(torch.tensor([[1.], [3.]]), None, None, training=True)
     tensor([[-1.0000],
@@ -1063,7 +1213,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 @_operator("nn.instance_norm")
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05):
-    """Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+    """Applies instance normalization to `input` of shape (N, C, ...): `batch_norm` for each channel of
+    each sample separately. Running statistics are updated with the mean of the statistics of the
+    samples.
 
     >>> torch.nn.functional.instance_norm(torch.tensor([[[1., 3.]]]))
     tensor([[[-1.0000,  1.0000]]])
@@ -1072,7 +1224,8 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
 
 @_operator("nn.local_response_norm")
 def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
-    """Divides by (`k` + `alpha` times the mean square of `size` neighbouring channels, which dimension 1 counts) to the power of `beta`. Channels beyond the first and the last
+    """Applies local response normalization over adjacent channels (dimension 1): divides by `(k +
+    alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor
     count as 0.
 
     >>> torch.nn.functional.local_response_norm(torch.tensor([[[3.], [1.]]]), 1, alpha=1.0, beta=1.0)
@@ -1083,8 +1236,12 @@ def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
 
 @_operator("max_pool1d")
 def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `input` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
-    given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+    """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L): each output element is the
+    maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+    Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
+    apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
+    half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
+    starts in the padding at the end is dropped.
 
     >>> torch.max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[3., 4.]])
@@ -1093,7 +1250,9 @@ def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool2d")
 def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """The largest element of each window of images `input` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `input` is.
+    """Applies 2-D max pooling to images `input` of shape (N, C, H, W) or (C, H, W). The arguments are
+    those of `max_pool1d`, with one number for both dimensions, or (height, width). The result is in
+    channels-last memory format if `input` is.
 
     >>> torch.max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
@@ -1103,7 +1262,9 @@ def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool3d")
 def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """The largest element of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+    """Applies 3-D max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W). The
+    arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
+    width).
 
     >>> torch.max_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
     tensor([[[[7.]]]])
@@ -1112,7 +1273,8 @@ def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), cei
 
 @_operator("max_pool1d_with_indices")
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """`max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+    """Applies `max_pool1d`, and also returns the index (int64) of each maximum in its signal: that of
+    the first of equal elements, and of the last NaN. `max_unpool1d` accepts these indices.
 
     >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -1121,7 +1283,9 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("nn.max_pool2d_with_indices")
 def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """`max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
+    """Applies `max_pool2d`, and also returns the flat row-major index (int64) of each maximum in its
+    image: that of the first of equal elements, and of the last NaN. `max_unpool2d` accepts these
+    indices.
 
     >>> torch.nn.functional.max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
     tensor([[[ 5,  7],
@@ -1131,7 +1295,9 @@ def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("nn.max_pool3d_with_indices")
 def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
-    """`max_pool3d` and the place of each element in its volume, counted in row-major order: the first of equal ones, the last NaN.
+    """Applies `max_pool3d`, and also returns the flat row-major index (int64) of each maximum in its
+    volume: that of the first of equal elements, and of the last NaN. `max_unpool3d` accepts these
+    indices.
 
     >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 2)[1]
     tensor([[[[7]]]])
@@ -1140,8 +1306,10 @@ def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilat
 
 @_operator("avg_pool1d")
 def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, *, out=None):
-    """The mean of each window of `kernel_size` elements of signals `input` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
-    `count_include_pad` False not at all.
+    """Applies 1-D average pooling to `input` of shape (N, C, L) or (C, L): each output element is the
+    mean of a window of `kernel_size` elements, truncated for integers. `stride`, `padding` and
+    `ceil_mode` are those of `max_pool1d`. Padded positions count as zeros in the mean, or are
+    excluded if `count_include_pad` is false.
 
     >>> torch.avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
     tensor([[2., 3.]])
@@ -1150,7 +1318,10 @@ def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
 
 @_operator("nn.avg_pool2d")
 def avg_pool2d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
-    """The mean of each window of images `input` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `input` is.
+    """Applies 2-D average pooling to images `input` of shape (N, C, H, W) or (C, H, W).
+    `divisor_override` divides the sum of each window instead of its number of elements. The other
+    arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width).
+    The result is in channels-last memory format if `input` is.
 
     >>> torch.nn.functional.avg_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
@@ -1160,7 +1331,9 @@ def avg_pool2d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
 
 @_operator("nn.avg_pool3d")
 def avg_pool3d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
-    """The mean of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
+    """Applies 3-D average pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W). The
+    arguments are those of `avg_pool2d`, with one number for all dimensions, or (depth, height,
+    width). The result is contiguous.
 
     >>> torch.nn.functional.avg_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
@@ -1169,7 +1342,9 @@ def avg_pool3d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, c
 
 @_operator("adaptive_avg_pool1d")
 def adaptive_avg_pool1d(input, output_size, *more):
-    """The means of as many windows of signals `input` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+    """Applies 1-D adaptive average pooling to `input` of shape (N, C, L) or (C, L): the result has
+    length `output_size`, and element i is the mean of the elements from floor(i*L / output_size) up
+    to, but not including, ceil((i + 1)*L / output_size).
 
     >>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
     tensor([[2.5000]])
@@ -1178,7 +1353,9 @@ def adaptive_avg_pool1d(input, output_size, *more):
 
 @_operator("nn.adaptive_avg_pool2d")
 def adaptive_avg_pool2d(input, output_size, *more):
-    """The means of windows of images `input` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `input` is.
+    """Applies 2-D adaptive average pooling to images `input` of shape (N, C, H, W) or (C, H, W).
+    `output_size` is one number for both dimensions, or (height, width); windows are those of
+    `adaptive_avg_pool1d`. The result is in channels-last memory format if `input` is.
 
     >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
     tensor([[[ 2.5000,  4.5000],
@@ -1188,7 +1365,9 @@ def adaptive_avg_pool2d(input, output_size, *more):
 
 @_operator("nn.adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input, output_size, *more):
-    """The means of windows of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `adaptive_avg_pool2d` in three dimensions.
+    """Applies 3-D adaptive average pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
+    `output_size` is one number for all dimensions, or (depth, height, width); windows are those of
+    `adaptive_avg_pool1d`.
 
     >>> torch.nn.functional.adaptive_avg_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 1)
     tensor([[[[3.5000]]]])
@@ -1197,7 +1376,8 @@ def adaptive_avg_pool3d(input, output_size, *more):
 
 @_operator("adaptive_max_pool1d")
 def adaptive_max_pool1d(input, output_size, *more):
-    """The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+    """Applies 1-D adaptive max pooling, with the windows of `adaptive_avg_pool1d`. Returns the maxima
+    and their indices (int64) in the signal, as `max_pool1d_with_indices` does.
 
     >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
     tensor([[1, 3]])
@@ -1206,7 +1386,8 @@ def adaptive_max_pool1d(input, output_size, *more):
 
 @_operator("nn.adaptive_max_pool2d_with_indices")
 def adaptive_max_pool2d_with_indices(input, output_size, *more):
-    """The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
+    """Applies 2-D adaptive max pooling, with the windows of `adaptive_avg_pool2d`. Returns the maxima
+    and their flat row-major indices (int64) in the image, as `max_pool2d_with_indices` does.
 
     >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
     tensor([[[ 5,  7],
@@ -1216,7 +1397,8 @@ def adaptive_max_pool2d_with_indices(input, output_size, *more):
 
 @_operator("nn.adaptive_max_pool3d_with_indices")
 def adaptive_max_pool3d_with_indices(input, output_size, *more):
-    """The largest elements of the windows of `adaptive_avg_pool3d`, and the place of each in its volume, as `max_pool3d_with_indices` gives them.
+    """Applies 3-D adaptive max pooling, with the windows of `adaptive_avg_pool3d`. Returns the maxima
+    and their flat row-major indices (int64) in the volume, as `max_pool3d_with_indices` does.
 
     >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 1)[1]
     tensor([[[[7]]]])
@@ -1225,7 +1407,11 @@ def adaptive_max_pool3d_with_indices(input, output_size, *more):
 
 @_operator("nn.lp_pool1d")
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The `norm_type`-norm of each window of signals `input` (N, C, L), or of one (C, L): the root of the sum of powers, NaN where that is negative, of infinity the largest size, and of minus infinity the smallest. The windows are those of `max_pool1d` without padding; of one that goes beyond the end the mean power counts for what is missing.
+    """Applies 1-D power-average (Lp) pooling to `input` of shape (N, C, L) or (C, L): each output
+    element is `(sum of x**norm_type)**(1 / norm_type)` over a window, NaN if the sum is negative. A
+    `norm_type` of infinity returns the largest magnitude, and minus infinity the smallest. Windows
+    are those of `max_pool1d` without padding; in a window that `ceil_mode` extends past the end,
+    each missing element counts as the mean of the powers of the others.
 
     >>> torch.nn.functional.lp_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2, 2)
     tensor([[3.1623, 4.4721]])
@@ -1234,7 +1420,8 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 @_operator("nn.lp_pool2d")
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The `norm_type`-norm of each window of images `input` (N, C, H, W), or of one (C, H, W): `lp_pool1d` in two dimensions.
+    """Applies 2-D power-average (Lp) pooling to images `input` of shape (N, C, H, W) or (C, H, W):
+    `lp_pool1d` over windows of two dimensions.
 
     >>> torch.nn.functional.lp_pool2d(torch.arange(16.).reshape(1, 4, 4), 2, 2)
     tensor([[[ 6.4807,  9.8995],
@@ -1244,7 +1431,8 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 @_operator("nn.lp_pool3d")
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The `norm_type`-norm of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `lp_pool1d` in three dimensions.
+    """Applies 3-D power-average (Lp) pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H,
+    W): `lp_pool1d` over windows of three dimensions.
 
     >>> torch.nn.functional.lp_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2, 2)
     tensor([[[[11.8322]]]])
@@ -1253,7 +1441,11 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 @_operator("nn.max_unpool1d")
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
-    """Puts the elements of `input` (N, C, L), or (C, L), to the places that `indices` name, as `max_pool1d_with_indices` gives them, in signals of zeros. Of the lengths that windows can come from, `output_size` names another one than the default, alone or behind those of the first two dimensions. Of elements with the same place the last one counts, though all get the gradient from there.
+    """Computes a partial inverse of `max_pool1d`: writes the elements of `input` of shape (N, C, L) or
+    (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of
+    zeros. `output_size` selects one of the lengths that pooling maps to L, as the length alone or
+    as the whole shape. If several elements have the same index, the last one is stored, but each
+    receives the gradient of that position.
 
     >>> torch.nn.functional.max_unpool1d(torch.tensor([[3., 4.]]), torch.tensor([[1, 3]]), 2)
     tensor([[0., 3., 0., 4.]])
@@ -1262,7 +1454,8 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=(0,), output_
 
 @_operator("nn.max_unpool2d")
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
-    """Puts elements back to the places in images of zeros that they were taken from by `max_pool2d_with_indices`: `max_unpool1d` in two dimensions.
+    """Computes a partial inverse of `max_pool2d`: writes the elements of `input` to the positions
+    `indices`, as returned by `max_pool2d_with_indices`, of images of zeros. See `max_unpool1d`.
 
     >>> torch.nn.functional.max_unpool2d(torch.tensor([[[5., 7.], [9., 8.]]]), torch.tensor([[[5, 7], [13, 15]]]), 2)
     tensor([[[0., 0., 0., 0.],
@@ -1274,7 +1467,8 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=(0,), output_
 
 @_operator("nn.max_unpool3d")
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
-    """Puts elements back to the places in volumes of zeros that they were taken from by `max_pool3d_with_indices`: `max_unpool1d` in three dimensions.
+    """Computes a partial inverse of `max_pool3d`: writes the elements of `input` to the positions
+    `indices`, as returned by `max_pool3d_with_indices`, of volumes of zeros. See `max_unpool1d`.
 
     >>> torch.nn.functional.max_unpool3d(torch.tensor([[[[7.]]]]), torch.tensor([[[[7]]]]), 2).flatten()
     tensor([0., 0., 0., 0., 0., 0., 0., 7.])
@@ -1283,8 +1477,12 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=(0,), output_
 
 @_operator("nn.fractional_max_pool2d")
 def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
-    """The largest element of each window of `kernel_size` elements of images `input` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
-    lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+    """Applies 2-D fractional max pooling to images `input` of shape (N, C, H, W) or (C, H, W): the
+    maximum of each window of `kernel_size` elements, where the steps between windows alternate
+    pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
+    The output has the size `output_size`, or `output_ratio` times the size of the image; exactly
+    one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
+    the steps; by default they are drawn from `generator`. NaN counts as the maximum.
 
     >>> torch.nn.functional.fractional_max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))
     tensor([[[ 5.,  7.],
@@ -1294,7 +1492,8 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
 
 @_operator("nn.fractional_max_pool2d_with_indices")
 def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
-    """`fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+    """Applies `fractional_max_pool2d`, and also returns the flat row-major index (int64) of each
+    maximum in its image.
 
     >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))[1]
     tensor([[[ 5,  7],
@@ -1304,7 +1503,8 @@ def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, out
 
 @_operator("nn.fractional_max_pool3d")
 def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
-    """The largest element of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+    """Applies 3-D fractional max pooling to volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
+    `random_samples` have the shape (N, C, 3). See `fractional_max_pool2d`.
 
     >>> torch.nn.functional.fractional_max_pool3d(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3)).flatten()
     tensor([ 7., 15.])
@@ -1313,7 +1513,8 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
 
 @_operator("nn.fractional_max_pool3d_with_indices")
 def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
-    """`fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+    """Applies `fractional_max_pool3d`, and also returns the flat row-major index (int64) of each
+    maximum in its volume.
 
     >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1].flatten()
     tensor([ 7, 15])
@@ -1322,8 +1523,10 @@ def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, out
 
 @_operator("nn.unfold")
 def unfold(input, kernel_size, dilation=(1,), padding=(0,), stride=(1,)):
-    """What windows of images `input` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
-    L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
+    """Extracts sliding local blocks from images `input` of shape (N, C, H, W) or (C, H, W) (im2col).
+    Returns a tensor of shape (N, C*KH*KW, L): column l contains the elements of window l, in
+    row-major order of windows. `kernel_size` is (KH, KW), `stride` the distance between windows,
+    `dilation` that between kernel elements, and `padding` the number of zeros added on each side.
 
     >>> torch.nn.functional.unfold(torch.arange(6.).reshape(1, 2, 3), (1, 2))
     tensor([[0., 1., 3., 4.],
@@ -1333,7 +1536,9 @@ def unfold(input, kernel_size, dilation=(1,), padding=(0,), stride=(1,)):
 
 @_operator("nn.fold")
 def fold(input, output_size, kernel_size, dilation=(1,), padding=(0,), stride=(1,)):
-    """Adds columns (N, C KH KW, L), or (C KH KW, L), as `unfold` makes them, up to images (N, C, H, W), where `output_size` is (H, W): the transpose of `unfold`.
+    """Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W)
+    (col2im), where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are
+    added.
 
     >>> torch.nn.functional.fold(torch.ones(2, 4), (2, 3), (1, 2))
     tensor([[[1., 2., 1.],
@@ -1344,14 +1549,20 @@ def fold(input, output_size, kernel_size, dilation=(1,), padding=(0,), stride=(1
 @_operator("lstm lstm.data")
 def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """lstm(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-    Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
-    i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
-    (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
-    after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
-    probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+    Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
+    features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
+    sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
+    + i g` and `h_t = o tanh(c_t)`.
+    `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
+    `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
+    with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
+    training (`train`), `dropout` is applied to the outputs of all layers but the last.
+    Returns the hidden states of the last layer at all time steps, both directions concatenated if
+    `bidirectional`, and the final hidden and cell states of all layers.
 
     lstm(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
-    `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+    Applies `lstm` to packed sequences: `data` contains the rows of all time steps, one step after
+    the other, and `batch_sizes` (int64) the number of sequences at each step.
 
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
@@ -1363,11 +1574,14 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
 @_operator("gru gru.data")
 def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """gru(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-    Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
-    n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+    Applies a multi-layer gated recurrent unit (GRU) network to sequences `input`. Each time step
+    computes `r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`, `n = tanh(w_ih x_t + b_ih + r
+    (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
+    in `params`. There is one state `hx`; the other arguments are those of `lstm`.
 
     gru(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
-    `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+    Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
+    the other, and `batch_sizes` (int64) the number of sequences at each step.
 
     >>> params = [torch.ones(3, 1), torch.zeros(3, 1)]
     >>> output, hn = torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -1379,10 +1593,13 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
 @_operator("rnn_tanh rnn_tanh.data")
 def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """rnn_tanh(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-    Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+    Applies a multi-layer Elman recurrent network (RNN) with tanh to sequences `input`: `h_t =
+    tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+    those of `lstm`.
 
     rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
-    `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+    Applies `rnn_tanh` to packed sequences: `data` contains the rows of all time steps, one step
+    after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
     >>> params = [torch.ones(1, 1), torch.zeros(1, 1)]
     >>> output, hn = torch.rnn_tanh(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -1394,10 +1611,13 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
 @_operator("rnn_relu rnn_relu.data")
 def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """rnn_relu(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
-    Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+    Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t =
+    max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
+    those of `lstm`.
 
     rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)
-    `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+    Applies `rnn_relu` to packed sequences: `data` contains the rows of all time steps, one step
+    after the other, and `batch_sizes` (int64) the number of sequences at each step.
 
     >>> params = [torch.ones(1, 1), torch.ones(1, 1)]
     >>> output, hn = torch.rnn_relu(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), params, False, 1, 0., False, False, False)
@@ -1408,7 +1628,8 @@ def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
 
 @_operator("lstm_cell")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+    """Computes one time step of `lstm` for `input` of shape (N, features) and the states `hx`, hidden
+    and cell. Returns the next hidden and cell states.
 
     >>> torch.lstm_cell(torch.ones(1, 1), (torch.zeros(1, 1), torch.zeros(1, 1)), torch.ones(4, 1), torch.zeros(4, 1))
     (tensor([[0.3696]]), tensor([[0.5568]]))
@@ -1417,7 +1638,8 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+    """Computes one time step of `gru` for `input` of shape (N, features) and the hidden state `hx`.
+    Returns the next hidden state.
 
     >>> torch.gru_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(3, 1), torch.zeros(3, 1))
     tensor([[0.2048]])
@@ -1426,7 +1648,8 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+    """Computes one time step of `rnn_tanh` for `input` of shape (N, features) and the hidden state
+    `hx`. Returns the next hidden state.
 
     >>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[0.7616]])
@@ -1435,7 +1658,8 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
-    """A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+    """Computes one time step of `rnn_relu` for `input` of shape (N, features) and the hidden state
+    `hx`. Returns the next hidden state.
 
     >>> torch.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
     tensor([[1.]])
@@ -1444,24 +1668,31 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 @_operator("pack_padded_sequence", results="data batch_sizes")
 def pack_padded_sequence(input, lengths, batch_first=False):
-    """The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
-    `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+    """Packs padded sequences of shape (L, N, ...), or (N, L, ...) with `batch_first`, for `lstm` and
+    related functions. Returns the rows of all time steps, one step after the other, and the number
+    of sequences at each step. `lengths` (int64) must be in descending order.
     """
 
 
 @_operator("pad_packed_sequence", results="output lengths")
 def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
-    """What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
-    sequences.
+    """Pads the sequences that `pack_padded_sequence` packed with `padding_value`, to the length of the
+    longest one, or to `total_length` if that is not negative. Returns the sequences and their
+    lengths.
     """
 
 
 @_operator("nn.interpolate")
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
-    """Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
-    takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
-    area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
-    with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+    """Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes
+    (N, C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+    `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
+    center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
+    "area" (adaptive average pooling). `align_corners` aligns the centers of the corner elements
+    instead of the edges. Coordinates are computed from `scale_factor` if given, or, with
+    `recompute_scale_factor`, from the sizes. `antialias` widens the filter of bilinear and bicubic
+    downsampling to the scale; lanczos requires it. uint8 images are supported in some modes, and
+    rounded.
 
     >>> torch.nn.functional.interpolate(torch.tensor([[[1., 3.]]]), scale_factor=2, mode='linear')
     tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
@@ -1470,7 +1701,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 
 @_operator("nn.upsample")
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """As `interpolate`, by an older name.
+    """Resizes `input`. Equivalent to `interpolate`.
     Deprecated, as in PyTorch, of which calls warn: use interpolate.
 
     >>> torch.nn.functional.upsample(torch.tensor([[[1., 3.]]]), 4)
@@ -1480,7 +1711,8 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
 
 @_operator("nn.upsample_nearest")
 def upsample_nearest(input, size=None, scale_factor=None):
-    """As `interpolate` in the mode nearest.
+    """Resizes `input` by nearest-neighbor interpolation. Equivalent to `interpolate` with the mode
+    "nearest".
     Deprecated, as in PyTorch, of which calls warn: use interpolate.
 
     >>> torch.nn.functional.upsample_nearest(torch.tensor([[[1., 3.]]]), 4)
@@ -1490,7 +1722,8 @@ def upsample_nearest(input, size=None, scale_factor=None):
 
 @_operator("nn.upsample_bilinear")
 def upsample_bilinear(input, size=None, scale_factor=None):
-    """As `interpolate` in the mode bilinear with align_corners.
+    """Resizes images by bilinear interpolation. Equivalent to `interpolate` with the mode "bilinear"
+    and `align_corners`.
     Deprecated, as in PyTorch, of which calls warn: use interpolate.
 
     >>> torch.nn.functional.upsample_bilinear(torch.tensor([[[[1., 3.]]]]), (1, 3))
@@ -1500,7 +1733,9 @@ def upsample_bilinear(input, size=None, scale_factor=None):
 
 @_operator("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """`nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+    """Samples `input` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
+    modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
+    2 reflection.
 
     >>> torch.grid_sampler(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
@@ -1509,7 +1744,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 
 @_operator("grid_sampler_2d")
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
-    """`grid_sampler` of images.
+    """Samples images at the positions `grid`. Equivalent to `grid_sampler` for 4 dimensions.
 
     >>> torch.grid_sampler_2d(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
     tensor([[[[2.]]]])
@@ -1518,7 +1753,7 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("grid_sampler_3d")
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
-    """`grid_sampler` of volumes.
+    """Samples volumes at the positions `grid`. Equivalent to `grid_sampler` for 5 dimensions.
 
     >>> torch.grid_sampler_3d(torch.tensor([[[[[1., 3.]]]]]), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
     tensor([[[[[2.]]]]])
@@ -1527,9 +1762,13 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
 @_operator("nn.grid_sample")
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """What images `input` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
-    of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
-    with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+    """Samples images `input` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
+    2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
+    grid of shape (N, D_out, H_out, W_out, 3).
+    Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with
+    `align_corners`, the centers of the corner elements. `mode` is "bilinear" (default, trilinear
+    for volumes), "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default)
+    reads 0, "border" the closest edge element, and "reflection" mirrors the position.
 
     >>> torch.nn.functional.grid_sample(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), align_corners=False)
     tensor([[[[2.]]]])
@@ -1538,8 +1777,10 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
 @_operator("nn.affine_grid")
 def affine_grid(theta, size, align_corners=None):
-    """The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
-    volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+    """Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H,
+    W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and
+    (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has for
+    `grid_sample`.
 
     >>> torch.nn.functional.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), align_corners=False)
     tensor([[[[-0.5000,  0.0000],
@@ -1549,7 +1790,7 @@ def affine_grid(theta, size, align_corners=None):
 
 @_operator("affine_grid_generator")
 def affine_grid_generator(theta, size, align_corners):
-    """As `nn.affine_grid`.
+    """Generates a sampling grid. Equivalent to `nn.affine_grid`.
 
     >>> torch.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
     tensor([[[[-1.,  0.],
