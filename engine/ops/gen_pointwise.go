@@ -176,308 +176,350 @@ var (
 
 // Mul is the operator mul.
 //
-// Multiplies `self` by `other`, element by element; the shapes broadcast.
+// Multiplies `self` by `other`, element by element. Shapes are broadcast.
 func Mul(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return mul.run(out, nil, self, other)
 }
 
 // Reciprocal is the operator reciprocal.
 //
-// 1 / `self`, element by element.
+// Computes the reciprocal `1 / self` of each element. Integers and bool are converted to the
+// default dtype.
 func Reciprocal(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return reciprocal.run(out, nil, self)
 }
 
 // Copysign is the operator copysign.
 //
-// The magnitude of `self` with the sign of `other`; the shapes broadcast.
+// Returns the magnitude of `self` with the sign of `other`, element by element. Shapes are
+// broadcast.
 func Copysign(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return copysign.run(out, nil, self, other)
 }
 
 // Eq is the operator eq.
 //
-// Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
+// Compares element by element whether `self` equals `other`. Shapes are broadcast. Returns a bool
+// tensor.
 func Eq(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return eq.run(out, nil, self, other)
 }
 
 // Ne is the operator ne.
 //
-// Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
+// Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
+// bool tensor.
 func Ne(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return ne.run(out, nil, self, other)
 }
 
 // Lt is the operator lt.
 //
-// Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
+// bool tensor. Complex numbers are an error.
 func Lt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lt.run(out, nil, self, other)
 }
 
 // Le is the operator le.
 //
-// Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is less than or equal to `other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 func Le(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return le.run(out, nil, self, other)
 }
 
 // Gt is the operator gt.
 //
-// Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is greater than `other`. Shapes are broadcast.
+// Returns a bool tensor. Complex numbers are an error.
 func Gt(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return gt.run(out, nil, self, other)
 }
 
 // Ge is the operator ge.
 //
-// Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is greater than or equal to `other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 func Ge(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return ge.run(out, nil, self, other)
 }
 
 // Signbit is the operator signbit.
 //
-// Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
+// Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
+// numbers are an error.
 func Signbit(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return signbit.run(out, nil, self)
 }
 
 // Sqrt is the operator sqrt.
 //
-// The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+// Computes the square root of each element; NaN for negative real numbers. Integers and bool are
+// converted to the default dtype.
 func Sqrt(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sqrt.run(out, nil, self)
 }
 
 // Rsqrt is the operator rsqrt.
 //
-// 1 / sqrt(`self`), element by element. Integers and bool count as the default dtype.
+// Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
+// converted to the default dtype.
 func Rsqrt(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return rsqrt.run(out, nil, self)
 }
 
 // Exp is the operator exp.
 //
-// e to the power of every element. Integers and bool count as the default dtype.
+// Computes the exponential function of each element: `e**x`. Integers and bool are converted to
+// the default dtype.
 func Exp(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return exp.run(out, nil, self)
 }
 
 // Exp2 is the operator exp2.
 //
-// 2 to the power of every element. Integers and bool count as the default dtype.
+// Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
+// dtype.
 func Exp2(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return exp2.run(out, nil, self)
 }
 
 // Expm1 is the operator expm1.
 //
-// exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
+// Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
+// the default dtype.
 func Expm1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return expm1.run(out, nil, self)
 }
 
 // Log is the operator log.
 //
-// The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+// Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
+// Integers and bool are converted to the default dtype.
 func Log(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log.run(out, nil, self)
 }
 
 // Log2 is the operator log2.
 //
-// The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+// Computes the base-2 logarithm of each element. Integers and bool are converted to the default
+// dtype.
 func Log2(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log2.run(out, nil, self)
 }
 
 // Log10 is the operator log10.
 //
-// The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+// Computes the base-10 logarithm of each element. Integers and bool are converted to the default
+// dtype.
 func Log10(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log10.run(out, nil, self)
 }
 
 // Log1p is the operator log1p.
 //
-// log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
+// Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
+// the default dtype.
 func Log1p(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return log1p.run(out, nil, self)
 }
 
 // Sin is the operator sin.
 //
-// The sine of every element, in radians. Integers and bool count as the default dtype.
+// Computes the sine of each element, in radians. Integers and bool are converted to the default
+// dtype.
 func Sin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sin.run(out, nil, self)
 }
 
 // Cos is the operator cos.
 //
-// The cosine of every element, in radians. Integers and bool count as the default dtype.
+// Computes the cosine of each element, in radians. Integers and bool are converted to the default
+// dtype.
 func Cos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return cos.run(out, nil, self)
 }
 
 // Tan is the operator tan.
 //
-// The tangent of every element, in radians. Integers and bool count as the default dtype.
+// Computes the tangent of each element, in radians. Integers and bool are converted to the default
+// dtype.
 func Tan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return tan.run(out, nil, self)
 }
 
 // Asin is the operator asin.
 //
-// The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
+// [-1, 1]. Integers and bool are converted to the default dtype.
 func Asin(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return asin.run(out, nil, self)
 }
 
 // Acos is the operator acos.
 //
-// The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
+// outside of [-1, 1]. Integers and bool are converted to the default dtype.
 func Acos(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return acos.run(out, nil, self)
 }
 
 // Atan is the operator atan.
 //
-// The arctangent of every element, in radians. Integers and bool count as the default dtype.
+// Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
+// converted to the default dtype.
 func Atan(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atan.run(out, nil, self)
 }
 
 // Sinh is the operator sinh.
 //
-// The hyperbolic sine of every element. Integers and bool count as the default dtype.
+// Computes the hyperbolic sine of each element. Integers and bool are converted to the default
+// dtype.
 func Sinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sinh.run(out, nil, self)
 }
 
 // Cosh is the operator cosh.
 //
-// The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+// Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
+// dtype.
 func Cosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return cosh.run(out, nil, self)
 }
 
 // Tanh is the operator tanh.
 //
-// The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+// Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
+// dtype.
 func Tanh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return tanh.run(out, nil, self)
 }
 
 // Asinh is the operator asinh.
 //
-// The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
+// default dtype.
 func Asinh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return asinh.run(out, nil, self)
 }
 
 // Acosh is the operator acosh.
 //
-// The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
+// and bool are converted to the default dtype.
 func Acosh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return acosh.run(out, nil, self)
 }
 
 // Atanh is the operator atanh.
 //
-// The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
+// 1]. Integers and bool are converted to the default dtype.
 func Atanh(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atanh.run(out, nil, self)
 }
 
 // Sigmoid is the operator sigmoid.
 //
-// 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
+// Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
+// converted to the default dtype.
 func Sigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sigmoid.run(out, nil, self)
 }
 
 // Atan2 is the operator atan2.
 //
-// The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
+// Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of
+// the point with y = `self` and x = `other`. Shapes are broadcast.
 func Atan2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return atan2.run(out, nil, self, other)
 }
 
 // Hypot is the operator hypot.
 //
-// sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+// Computes the hypotenuse `sqrt(self**2 + other**2)`, element by element, without overflow of the
+// squares. Shapes are broadcast.
 func Hypot(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return hypot.run(out, nil, self, other)
 }
 
 // LogicalAnd is the operator logical_and.
 //
-// Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+// Computes the logical AND of `self` and `other`, element by element, with nonzero as true. Shapes
+// are broadcast. Returns a bool tensor.
 func LogicalAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logicalAnd.run(out, nil, self, other)
 }
 
 // LogicalOr is the operator logical_or.
 //
-// Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+// Computes the logical OR of `self` and `other`, element by element, with nonzero as true. Shapes
+// are broadcast. Returns a bool tensor.
 func LogicalOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logicalOr.run(out, nil, self, other)
 }
 
 // LogicalXor is the operator logical_xor.
 //
-// Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+// Computes the logical XOR of `self` and `other`, element by element, with nonzero as true. Shapes
+// are broadcast. Returns a bool tensor.
 func LogicalXor(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logicalXor.run(out, nil, self, other)
 }
 
 // LogicalNot is the operator logical_not.
 //
-// Whether every element is false (0), as bool.
+// Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
 func LogicalNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return logicalNot.run(out, nil, self)
 }
 
 // BitwiseAnd is the operator bitwise_and.
 //
-// The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
+// Computes the bitwise AND of `self` and `other`, element by element; for bool, the logical AND.
+// Shapes are broadcast.
 func BitwiseAnd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseAnd.run(out, nil, self, other)
 }
 
 // BitwiseOr is the operator bitwise_or.
 //
-// The bitwise or of `self` and `other`, of bool the logical one; the shapes broadcast.
+// Computes the bitwise OR of `self` and `other`, element by element; for bool, the logical OR.
+// Shapes are broadcast.
 func BitwiseOr(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseOr.run(out, nil, self, other)
 }
 
 // BitwiseXor is the operator bitwise_xor.
 //
-// The bitwise exclusive or of `self` and `other`, of bool the logical one; the shapes broadcast.
+// Computes the bitwise XOR (exclusive or) of `self` and `other`, element by element; for bool, the
+// logical XOR. Shapes are broadcast.
 func BitwiseXor(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseXor.run(out, nil, self, other)
 }
 
 // BitwiseNot is the operator bitwise_not.
 //
-// Inverts the bits of every element; of bool, its value.
+// Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 func BitwiseNot(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseNot.run(out, nil, self)
 }
 
 // BitwiseLeftShift is the operator bitwise_left_shift.
 //
-// Shifts the bits of `self` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+// Shifts the bits of `self` to the left by `other`, element by element. Shapes are broadcast. A
+// shift that is negative or at least the number of bits returns 0.
 func BitwiseLeftShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseLeftShift.run(out, nil, self, other)
 }
 
 // BitwiseRightShift is the operator bitwise_right_shift.
 //
-// Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+// Shifts the bits of `self` to the right by `other`, element by element, with sign extension
+// (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
+// bits returns 0, or -1 for negative elements.
 func BitwiseRightShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseRightShift.run(out, nil, self, other)
 }
@@ -563,346 +605,409 @@ func NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
 
 // StandardGammaGrad is the operator standard_gamma_grad.
 //
-// Computes d`output`/d`self` of numbers `output` that have the gamma distribution of shape parameter `self` and rate 1, at a fixed
-// probability: -(dF/d`self`) / (dF/d`output`) with the cumulative distribution function F. The shapes broadcast. Python:
-// `torch._standard_gamma_grad`.
+// Computes d`output`/d`self` of samples `output` of the gamma distribution of shape parameter
+// `self` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
+// Shapes are broadcast.
 func StandardGammaGrad(self, output *tensor.Tensor) (*tensor.Tensor, error) {
 	return standardGammaGrad.run(nil, nil, self, output)
 }
 
 // DirichletGrad is the operator dirichlet_grad.
 //
-// Computes (d`x`/d`alpha`) / (1 - `x`) of numbers `x` that have the Beta distribution of `alpha` and `total` - `alpha`, at a fixed
-// probability and a fixed second parameter. The shapes broadcast. Python: `torch._dirichlet_grad`.
+// Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
+// `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
 func DirichletGrad(x, alpha, total *tensor.Tensor) (*tensor.Tensor, error) {
 	return dirichletGrad.run(nil, nil, x, alpha, total)
 }
 
 // Frac is the operator frac.
 //
-// What `trunc` cuts off every element, with its sign. Integers are refused.
+// Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
+// error.
 func Frac(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return frac.run(out, nil, self)
 }
 
 // Erf is the operator erf.
 //
-// The error function of every element. Integers and bool count as the default dtype.
+// Computes the error function of each element. Integers and bool are converted to the default
+// dtype.
 func Erf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erf.run(out, nil, self)
 }
 
 // Erfc is the operator erfc.
 //
-// 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
+// Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
+// Integers and bool are converted to the default dtype.
 func Erfc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erfc.run(out, nil, self)
 }
 
 // Erfinv is the operator erfinv.
 //
-// The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
+// are converted to the default dtype.
 func Erfinv(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return erfinv.run(out, nil, self)
 }
 
 // Lgamma is the operator lgamma.
 //
-// The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+// Computes the natural logarithm of the absolute value of the gamma function of each element.
+// Integers and bool are converted to the default dtype.
 func Lgamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return lgamma.run(out, nil, self)
 }
 
 // Digamma is the operator digamma.
 //
-// The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+// Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+// element. Integers and bool are converted to the default dtype.
 func Digamma(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return digamma.run(out, nil, self)
 }
 
 // I0 is the operator i0.
 //
-// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
+// bool are converted to the default dtype.
 func I0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return i0.run(out, nil, self)
 }
 
 // Sinc is the operator sinc.
 //
-// sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+// Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
+// Integers and bool are converted to the default dtype.
 func Sinc(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return sinc.run(out, nil, self)
 }
 
 // Igamma is the operator igamma.
 //
-// The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
+// NaN for negative arguments. Shapes are broadcast.
 func Igamma(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return igamma.run(out, nil, self, other)
 }
 
 // Igammac is the operator igammac.
 //
-// The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
+// NaN for negative arguments. Shapes are broadcast.
 func Igammac(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return igammac.run(out, nil, self, other)
 }
 
 // Logaddexp is the operator logaddexp.
 //
-// log(exp(`self`) + exp(`other`)) without overflow. The shapes broadcast.
+// Computes `log(exp(self) + exp(other))`, element by element, without overflow. Shapes are
+// broadcast.
 func Logaddexp(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logaddexp.run(out, nil, self, other)
 }
 
 // Logaddexp2 is the operator logaddexp2.
 //
-// log2(2^`self` + 2^`other`) without overflow. The shapes broadcast.
+// Computes `log2(2**self + 2**other)`, element by element, without overflow. Shapes are broadcast.
 func Logaddexp2(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return logaddexp2.run(out, nil, self, other)
 }
 
 // Xlogy is the operator xlogy.
 //
-// `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
+// Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
+// Shapes are broadcast.
 func Xlogy(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return xlogy.run(out, nil, self, other)
 }
 
 // Gcd is the operator gcd.
 //
-// The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+// Computes the greatest common divisor of integers, element by element. It is nonnegative, except
+// for the most negative integer with itself or 0. Shapes are broadcast.
 func Gcd(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return gcd.run(out, nil, self, other)
 }
 
 // Lcm is the operator lcm.
 //
-// The least common multiple. The shapes broadcast.
+// Computes the least common multiple of integers, element by element. Shapes are broadcast.
 func Lcm(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return lcm.run(out, nil, self, other)
 }
 
 // SpecialXlog1py is the operator special.xlog1py.
 //
-// `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
+// Computes `self * log1p(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
+// Shapes are broadcast.
 func SpecialXlog1py(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialXlog1py.run(out, nil, self, other)
 }
 
 // SpecialZeta is the operator special.zeta.
 //
-// The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
+// Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k
+// >= 0. Shapes are broadcast.
 func SpecialZeta(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialZeta.run(out, nil, self, other)
 }
 
 // SpecialEntr is the operator special.entr.
 //
-// -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+// Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative
+// numbers. Integers and bool are converted to the default dtype.
 func SpecialEntr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialEntr.run(out, nil, self)
 }
 
 // SpecialErfcx is the operator special.erfcx.
 //
-// exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+// Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
+// Integers and bool are converted to the default dtype.
 func SpecialErfcx(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialErfcx.run(out, nil, self)
 }
 
 // SpecialNdtr is the operator special.ndtr.
 //
-// The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+// Computes the cumulative distribution function of the standard normal distribution for each
+// element. Integers and bool are converted to the default dtype.
 func SpecialNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialNdtr.run(out, nil, self)
 }
 
 // SpecialLogNdtr is the operator special.log_ndtr.
 //
-// The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+// Computes the logarithm of the cumulative distribution function of the standard normal
+// distribution for each element, accurate in both tails. Integers and bool are converted to the
+// default dtype.
 func SpecialLogNdtr(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLogNdtr.run(out, nil, self)
 }
 
 // SpecialNdtri is the operator special.ndtri.
 //
-// The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+// Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
+// each element: -inf for 0, inf for 1, NaN outside of [0, 1]. Integers and bool are converted to
+// the default dtype.
 func SpecialNdtri(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialNdtri.run(out, nil, self)
 }
 
 // SpecialI0e is the operator special.i0e.
 //
-// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+// Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
+// element: `exp(-|x|) * i0(x)`. Integers and bool are converted to the default dtype.
 func SpecialI0e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI0e.run(out, nil, self)
 }
 
 // SpecialI1 is the operator special.i1.
 //
-// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
+// bool are converted to the default dtype.
 func SpecialI1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI1.run(out, nil, self)
 }
 
 // SpecialI1e is the operator special.i1e.
 //
-// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+// Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
+// element: `exp(-|x|) * i1(x)`. Integers and bool are converted to the default dtype.
 func SpecialI1e(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialI1e.run(out, nil, self)
 }
 
 // SpecialBesselJ0 is the operator special.bessel_j0.
 //
-// The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+// Computes the Bessel function of the first kind of order 0 of each element. Integers and bool are
+// converted to the default dtype.
 func SpecialBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselJ0.run(out, nil, self)
 }
 
 // SpecialBesselJ1 is the operator special.bessel_j1.
 //
-// The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+// Computes the Bessel function of the first kind of order 1 of each element. Integers and bool are
+// converted to the default dtype.
 func SpecialBesselJ1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselJ1.run(out, nil, self)
 }
 
 // SpecialBesselY0 is the operator special.bessel_y0.
 //
-// The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
+// negative numbers. Integers and bool are converted to the default dtype.
 func SpecialBesselY0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselY0.run(out, nil, self)
 }
 
 // SpecialBesselY1 is the operator special.bessel_y1.
 //
-// The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
+// negative numbers. Integers and bool are converted to the default dtype.
 func SpecialBesselY1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialBesselY1.run(out, nil, self)
 }
 
 // SpecialModifiedBesselK0 is the operator special.modified_bessel_k0.
 //
-// The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
+// NaN for negative numbers. Integers and bool are converted to the default dtype.
 func SpecialModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialModifiedBesselK0.run(out, nil, self)
 }
 
 // SpecialModifiedBesselK1 is the operator special.modified_bessel_k1.
 //
-// The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
+// NaN for negative numbers. Integers and bool are converted to the default dtype.
 func SpecialModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialModifiedBesselK1.run(out, nil, self)
 }
 
 // SpecialScaledModifiedBesselK0 is the operator special.scaled_modified_bessel_k0.
 //
-// The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
+// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
+// the default dtype.
 func SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialScaledModifiedBesselK0.run(out, nil, self)
 }
 
 // SpecialScaledModifiedBesselK1 is the operator special.scaled_modified_bessel_k1.
 //
-// The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
+// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
+// the default dtype.
 func SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialScaledModifiedBesselK1.run(out, nil, self)
 }
 
 // SpecialSphericalBesselJ0 is the operator special.spherical_bessel_j0.
 //
-// The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+// Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
+// x`, and 1 for 0. Integers and bool are converted to the default dtype.
 func SpecialSphericalBesselJ0(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialSphericalBesselJ0.run(out, nil, self)
 }
 
 // SpecialAiryAi is the operator special.airy_ai.
 //
-// The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+// Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
+// represented. Integers and bool are converted to the default dtype.
 func SpecialAiryAi(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialAiryAi.run(out, nil, self)
 }
 
 // SpecialChebyshevPolynomialT is the operator special.chebyshev_polynomial_t.
 //
-// The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+// bool are converted to the default dtype.
 func SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialT.run(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialU is the operator special.chebyshev_polynomial_u.
 //
-// The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+// bool are converted to the default dtype.
 func SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialU.run(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialV is the operator special.chebyshev_polynomial_v.
 //
-// The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+// bool are converted to the default dtype.
 func SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialV.run(out, nil, x, n)
 }
 
 // SpecialChebyshevPolynomialW is the operator special.chebyshev_polynomial_w.
 //
-// The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+// bool are converted to the default dtype.
 func SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialChebyshevPolynomialW.run(out, nil, x, n)
 }
 
 // SpecialHermitePolynomialH is the operator special.hermite_polynomial_h.
 //
-// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
+// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// broadcast. Integers and bool are converted to the default dtype.
 func SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialH.run(out, nil, x, n)
 }
 
 // SpecialHermitePolynomialHe is the operator special.hermite_polynomial_he.
 //
-// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
+// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// broadcast. Integers and bool are converted to the default dtype.
 func SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialHermitePolynomialHe.run(out, nil, x, n)
 }
 
 // SpecialLaguerrePolynomialL is the operator special.laguerre_polynomial_l.
 //
-// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
+// an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
+// accurate. Shapes are broadcast. Integers and bool are converted to the default dtype.
 func SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLaguerrePolynomialL.run(out, nil, x, n)
 }
 
 // SpecialLegendrePolynomialP is the operator special.legendre_polynomial_p.
 //
-// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
+// an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
+// are broadcast. Integers and bool are converted to the default dtype.
 func SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialLegendrePolynomialP.run(out, nil, x, n)
 }
 
 // SpecialShiftedChebyshevPolynomialT is the operator special.shifted_chebyshev_polynomial_t.
 //
-// The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Integers and bool are converted to the default dtype.
 func SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialShiftedChebyshevPolynomialT.run(out, nil, x, n)
 }
 
 // SpecialShiftedChebyshevPolynomialU is the operator special.shifted_chebyshev_polynomial_u.
 //
-// The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Integers and bool are converted to the default dtype.
 func SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialShiftedChebyshevPolynomialU.run(out, nil, x, n)
 }
 
 // SpecialShiftedChebyshevPolynomialV is the operator special.shifted_chebyshev_polynomial_v.
 //
-// The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Integers and bool are converted to the default dtype.
 func SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialShiftedChebyshevPolynomialV.run(out, nil, x, n)
 }
 
 // SpecialShiftedChebyshevPolynomialW is the operator special.shifted_chebyshev_polynomial_w.
 //
-// The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Integers and bool are converted to the default dtype.
 func SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (*tensor.Tensor, error) {
 	return specialShiftedChebyshevPolynomialW.run(out, nil, x, n)
 }

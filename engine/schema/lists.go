@@ -38,14 +38,14 @@ func (o *Operator) eachForm(inplace bool, overload, params string) *Operator {
 	e.Forms, e.Variants, e.Names, e.Quantized, e.Category, e.Since = nil, []string{"function"}, "steps", "steps", "pointwise", "0.1"
 	e.Python.Internal = true
 	name, result := o.Name, "Tensor[]"
-	e.Doc = fmt.Sprintf("Returns a list with the results of `%s` for the tensors of `self` and the corresponding items of other lists.\n", o.EachOf)
+	e.Doc = fmt.Sprintf("Computes `%s` for each tensor of the list `self`, with the corresponding items of other lists. Returns a list.\n\n", o.EachOf)
 	if inplace {
 		name, result = o.Name+"_", "()"
 		params = strings.Replace(params, "Tensor[] ", "Tensor(a!)[] ", 1)
 		e.DTypes, e.Promotion = dtypesInPlace(o), ""
 		e.Go = Camel(o.Name+"."+overload, true) + "InPlace"
-		e.Doc = fmt.Sprintf("Writes the results of `%s` for the tensors of `self` and the corresponding items of other lists to these tensors.\n", o.EachOf) +
-			"Raises an error, and changes nothing, where the items of one index do not fit.\n"
+		e.Doc = fmt.Sprintf("Computes `%s` for each tensor of the list `self`, with the corresponding items of other lists, in place. "+
+			"If the items of an index do not match, returns an error and changes nothing.\n\n", o.EachOf)
 	}
 	e.Doc += o.Doc
 	e.Called = "_" + name

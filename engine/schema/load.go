@@ -44,7 +44,7 @@ func Load(engine string) ([]*Operator, error) {
 	}
 	for _, o := range all {
 		if o.Deprecated != "" {
-			o.Doc += "Deprecated, as in PyTorch, of which calls warn: " + o.Deprecated + ".\n"
+			o.Doc += "\nDeprecated: " + o.Deprecated + ". The first call reports a warning.\n"
 		}
 		for i := range o.Args {
 			o.Args[i].Dim = o.DimOf(i) >= 0
@@ -145,7 +145,7 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 		o.Words = of.Words
 	}
 	for to, from := range map[*string]string{&o.Category: of.Category, &o.DTypes: of.DTypes, &o.Promotion: of.Promotion, &o.Names: of.Names, &o.Quantized: of.Quantized, &o.Since: of.Since,
-		&o.Doc: "Another name of `" + of.Name + "`.\n" + of.Doc} {
+		&o.Doc: of.Doc + "\nAlias of `" + of.Name + "`.\n"} {
 		if *to == "" {
 			*to = from
 		}
@@ -181,7 +181,7 @@ func (o *Operator) copies(of *Operator) error {
 	if of.QuantizedRule() == "refuse" {
 		o.Quantized = "refuse"
 	}
-	o.Doc = "`" + of.Name + "` with memory of its own, row-major.\n" + of.Doc
+	o.Doc = "Computes `" + of.Name + "` as a contiguous copy instead of a view.\n\n" + of.Doc
 	return nil
 }
 

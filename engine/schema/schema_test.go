@@ -214,7 +214,7 @@ func TestAliasesInherit(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, g.Args[1].Words)
 	assert.True(t, g.Tagged("view"))
 	assert.False(t, g.Python.Internal)
-	assert.Equal(t, "Another name of `f`.\nWords.", g.Doc)
+	assert.Equal(t, "Words.\nAlias of `f`.\n", g.Doc)
 }
 
 func TestEveryEntryIsComplete(t *testing.T) {

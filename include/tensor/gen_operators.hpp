@@ -471,8 +471,9 @@ struct MemoryStatsOfResult {
   int64_t nbytes;
 };
 
-// Adds `other`, scaled by `alpha`, to `self`, element by element; the shapes broadcast.
-// `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
+// Adds `alpha` times `other` to `self`, element by element: `self + alpha * other`. Shapes are
+// broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
+// integer, floating-point, complex) must not be higher.
 inline Tensor add(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_add_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_add(self.get(), other.get(), alpha.get(), out.put()));
@@ -488,8 +489,8 @@ inline void add_out(const Tensor &out, const Operand &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_add_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_add_out(self.get(), other.get(), alpha.get(), out.get()));
 }
 
-// Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
-// bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+// Subtracts `alpha` times `other` from `self`, element by element: `self - alpha * other`. Shapes
+// are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 inline Tensor sub(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_sub_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_sub(self.get(), other.get(), alpha.get(), out.put()));
@@ -505,9 +506,10 @@ inline void sub_out(const Tensor &out, const Operand &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_sub_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_sub_out(self.get(), other.get(), alpha.get(), out.get()));
 }
 
-// Another name of `sub`.
-// Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
-// bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+// Subtracts `alpha` times `other` from `self`, element by element: `self - alpha * other`. Shapes
+// are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+//
+// Alias of `sub`.
 inline Tensor subtract(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_subtract_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_subtract(self.get(), other.get(), alpha.get(), out.put()));
@@ -523,14 +525,15 @@ inline void subtract_out(const Tensor &out, const Operand &self, const Operand &
   detail::check(other.is_number() ? ::tensor_subtract_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_subtract_out(self.get(), other.get(), alpha.get(), out.get()));
 }
 
-// Subtracts `self`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
+// Subtracts `alpha` times `self` from `other`, element by element: `other - alpha * self`. Shapes
+// are broadcast.
 inline Tensor rsub(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_rsub_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_rsub(self.get(), other.get(), alpha.get(), out.put()));
   return out.take();
 }
 
-// Multiplies `self` by `other`, element by element; the shapes broadcast.
+// Multiplies `self` by `other`, element by element. Shapes are broadcast.
 inline Tensor mul(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_mul_scalar(self.get(), other.number(), out.put()) : ::tensor_mul(self.get(), other.get(), out.put()));
@@ -546,8 +549,9 @@ inline void mul_out(const Tensor &out, const Operand &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_mul_scalar_out(self.get(), other.number(), out.get()) : ::tensor_mul_out(self.get(), other.get(), out.get()));
 }
 
-// Another name of `mul`.
-// Multiplies `self` by `other`, element by element; the shapes broadcast.
+// Multiplies `self` by `other`, element by element. Shapes are broadcast.
+//
+// Alias of `mul`.
 inline Tensor multiply(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_multiply_scalar(self.get(), other.number(), out.put()) : ::tensor_multiply(self.get(), other.get(), out.put()));
@@ -563,9 +567,11 @@ inline void multiply_out(const Tensor &out, const Operand &self, const Operand &
   detail::check(other.is_number() ? ::tensor_multiply_scalar_out(self.get(), other.number(), out.get()) : ::tensor_multiply_out(self.get(), other.get(), out.get()));
 }
 
-// Divides `self` by `other`, element by element; the shapes broadcast.
-// `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
-// towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+// Divides `self` by `other`, element by element. Shapes are broadcast.
+//
+// By default, performs true division: integers and bool are converted to the default dtype.
+// `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
+// integers remain integers, complex numbers are an error, and so is integer division by 0.
 inline Tensor div(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_div_scalar(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.put()) : ::tensor_div(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.put()));
@@ -581,10 +587,13 @@ inline void div_out(const Tensor &out, const Operand &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.get()));
 }
 
-// Another name of `div`.
-// Divides `self` by `other`, element by element; the shapes broadcast.
-// `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
-// towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+// Divides `self` by `other`, element by element. Shapes are broadcast.
+//
+// By default, performs true division: integers and bool are converted to the default dtype.
+// `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
+// integers remain integers, complex numbers are an error, and so is integer division by 0.
+//
+// Alias of `div`.
 inline Tensor divide(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_divide_scalar(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.put()) : ::tensor_divide(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.put()));
@@ -600,7 +609,8 @@ inline void divide_out(const Tensor &out, const Operand &self, const Operand &ot
   detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.get()));
 }
 
-// Divides `self` by `other`: `div` without rounding.
+// Divides `self` by `other`, element by element, without rounding. Equivalent to `div` without a
+// rounding mode.
 inline Tensor true_divide(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_true_divide_scalar(self.get(), other.number(), out.put()) : ::tensor_true_divide(self.get(), other.get(), out.put()));
@@ -616,8 +626,8 @@ inline void true_divide_out(const Tensor &out, const Operand &self, const Operan
   detail::check(other.is_number() ? ::tensor_true_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_true_divide_out(self.get(), other.get(), out.get()));
 }
 
-// Divides `self` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
-// by 0 is an error.
+// Divides `self` by `other`, element by element, and rounds towards minus infinity. Shapes are
+// broadcast. Integers remain integers; integer division by 0 is an error.
 inline Tensor floor_divide(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_floor_divide_scalar(self.get(), other.number(), out.put()) : ::tensor_floor_divide(self.get(), other.get(), out.put()));
@@ -633,7 +643,8 @@ inline void floor_divide_out(const Tensor &out, const Operand &self, const Opera
   detail::check(other.is_number() ? ::tensor_floor_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_floor_divide_out(self.get(), other.get(), out.get()));
 }
 
-// What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+// Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
+// `self - floor(self / other) * other`. Shapes are broadcast. An integer modulo 0 is an error.
 inline Tensor remainder(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_remainder_scalar(self.get(), other.number(), out.put()) : ::tensor_remainder(self.get(), other.get(), out.put()));
@@ -649,8 +660,8 @@ inline void remainder_out(const Tensor &out, const Operand &self, const Operand 
   detail::check(other.is_number() ? ::tensor_remainder_scalar_out(self.get(), other.number(), out.get()) : ::tensor_remainder_out(self.get(), other.get(), out.get()));
 }
 
-// What division rounded towards zero leaves, with the sign of `self`, as C's `fmod`; the shapes broadcast. Integers by 0 are
-// an error.
+// Computes the remainder of truncated division, element by element, with the sign of `self`, as C's
+// `fmod`. Shapes are broadcast. An integer modulo 0 is an error.
 inline Tensor fmod(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_fmod_scalar(self.get(), other.number(), out.put()) : ::tensor_fmod(self.get(), other.get(), out.put()));
@@ -666,8 +677,9 @@ inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_fmod_scalar_out(self.get(), other.number(), out.get()) : ::tensor_fmod_out(self.get(), other.get(), out.get()));
 }
 
-// Raises `self` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
-// number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+// Raises `self` to the power `exponent`, element by element. Shapes are broadcast. Integers wrap
+// around. Integers to a negative scalar exponent are an error; negative elements of an integer
+// exponent tensor return 0, except for the bases 1 and -1.
 inline Tensor pow(const Operand &self, const Operand &exponent) {
   detail::Result<Tensor> out;
   detail::check(exponent.is_number() ? ::tensor_pow_scalar(self.get(), exponent.number(), out.put()) : ::tensor_pow(self.get(), exponent.get(), out.put()));
@@ -683,8 +695,8 @@ inline void pow_out(const Tensor &out, const Operand &self, const Operand &expon
   detail::check(exponent.is_number() ? ::tensor_pow_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_pow_out(self.get(), exponent.get(), out.get()));
 }
 
-// Raises `self` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
-// dtype must be that already.
+// Raises `self` to the power `exponent` in float64, or in complex128 if an operand is complex.
+// Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
 inline Tensor float_power(const Operand &self, const Operand &exponent) {
   detail::Result<Tensor> out;
   detail::check(exponent.is_number() ? ::tensor_float_power_scalar(self.get(), exponent.number(), out.put()) : ::tensor_float_power(self.get(), exponent.get(), out.put()));
@@ -700,7 +712,8 @@ inline void float_power_out(const Tensor &out, const Operand &self, const Operan
   detail::check(exponent.is_number() ? ::tensor_float_power_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_float_power_out(self.get(), exponent.get(), out.get()));
 }
 
-// Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+// Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
+// error.
 inline Tensor neg(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_neg(self.get(), out.put()));
@@ -716,8 +729,10 @@ inline void neg_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_neg_out(self.get(), out.get()));
 }
 
-// Another name of `neg`.
-// Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+// Negates each element: `-self`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
+// error.
+//
+// Alias of `neg`.
 inline Tensor negative(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_negative(self.get(), out.put()));
@@ -733,14 +748,14 @@ inline void negative_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_negative_out(self.get(), out.get()));
 }
 
-// Gives `self` itself. bool is refused.
+// Returns `self`, as the unary plus operator. bool is an error.
 inline Tensor positive(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_positive(self.get(), out.put()));
   return out.take();
 }
 
-// Squares every element. Integers wrap; bool counts as int64.
+// Computes the square of each element. Integers wrap around; bool is converted to int64.
 inline Tensor square(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_square(self.get(), out.put()));
@@ -756,7 +771,8 @@ inline void square_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_square_out(self.get(), out.get()));
 }
 
-// 1 / `self`, element by element.
+// Computes the reciprocal `1 / self` of each element. Integers and bool are converted to the
+// default dtype.
 inline Tensor reciprocal(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_reciprocal(self.get(), out.put()));
@@ -772,7 +788,8 @@ inline void reciprocal_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_reciprocal_out(self.get(), out.get()));
 }
 
-// The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+// Computes the absolute value of each element. That of a complex number is real. The most negative
+// integer has no absolute value, and is returned unchanged.
 inline Tensor abs(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_abs(self.get(), out.put()));
@@ -788,8 +805,10 @@ inline void abs_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_abs_out(self.get(), out.get()));
 }
 
-// Another name of `abs`.
-// The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+// Computes the absolute value of each element. That of a complex number is real. The most negative
+// integer has no absolute value, and is returned unchanged.
+//
+// Alias of `abs`.
 inline Tensor absolute(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_absolute(self.get(), out.put()));
@@ -805,7 +824,7 @@ inline void absolute_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_absolute_out(self.get(), out.get()));
 }
 
-// -1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+// Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
 inline Tensor sign(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sign(self.get(), out.put()));
@@ -821,7 +840,7 @@ inline void sign_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sign_out(self.get(), out.get()));
 }
 
-// The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+// Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
 inline Tensor sgn(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sgn(self.get(), out.put()));
@@ -837,7 +856,8 @@ inline void sgn_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sgn_out(self.get(), out.get()));
 }
 
-// The magnitude of `self` with the sign of `other`; the shapes broadcast.
+// Returns the magnitude of `self` with the sign of `other`, element by element. Shapes are
+// broadcast.
 inline Tensor copysign(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_copysign_scalar(self.get(), other.number(), out.put()) : ::tensor_copysign(self.get(), other.get(), out.put()));
@@ -853,7 +873,7 @@ inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &o
   detail::check(other.is_number() ? ::tensor_copysign_scalar_out(self.get(), other.number(), out.get()) : ::tensor_copysign_out(self.get(), other.get(), out.get()));
 }
 
-// `self` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+// Computes `self + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
 inline Tensor addcmul(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addcmul(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
@@ -869,7 +889,8 @@ inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &ten
   detail::check(::tensor_addcmul_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
 
-// `self` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+// Computes `self + value * tensor1 / tensor2`, element by element. Shapes are broadcast. `tensor1`
+// and `tensor2` must not both be integers.
 inline Tensor addcdiv(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addcdiv(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
@@ -885,7 +906,8 @@ inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &ten
   detail::check(::tensor_addcdiv_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
 
-// `self` + `weight` * (`end` - `self`), element by element; the shapes broadcast. The tensors must have one dtype.
+// Interpolates linearly: `self + weight * (end - self)`, element by element. Shapes are broadcast.
+// The tensors must have the same dtype.
 inline Tensor lerp(const Tensor &self, const Tensor &end, const Operand &weight) {
   detail::Result<Tensor> out;
   detail::check(weight.is_number() ? ::tensor_lerp_scalar(self.get(), end.get(), weight.number(), out.put()) : ::tensor_lerp(self.get(), end.get(), weight.get(), out.put()));
@@ -901,122 +923,132 @@ inline void lerp_out(const Tensor &out, const Tensor &self, const Tensor &end, c
   detail::check(weight.is_number() ? ::tensor_lerp_scalar_out(self.get(), end.get(), weight.number(), out.get()) : ::tensor_lerp_out(self.get(), end.get(), weight.get(), out.get()));
 }
 
-// Says whether the gradient of `self` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of
-// floating and complex dtypes have gradients; what was computed of tensors with gradients has them anyway.
+// Sets whether autograd computes the gradient of `self`. Operations on it are then added to the
+// autograd graph, and `backward` accumulates its gradient. Requires a floating-point or complex
+// dtype; a result of differentiable operations always requires grad.
 inline void set_requires_grad(const Tensor &self, Bool requires_grad = true) {
   detail::check(::tensor_set_requires_grad(self.get(), requires_grad));
 }
 
-// Whether the gradient of `self` is wanted, or that of something it was computed of.
+// Returns whether autograd computes the gradient of `self`, a leaf that requires grad or a result
+// computed from one.
 inline bool requires_grad(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_requires_grad(self.get(), out.put()));
   return out.take();
 }
 
-// Whether `self` is not the result of a recorded call.
+// Returns whether `self` is a leaf of the autograd graph: it has no grad_fn.
 inline bool is_leaf(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_leaf(self.get(), out.put()));
   return out.take();
 }
 
-// Which of the results of the recorded call that made it `self` is; 0 for leaves.
+// Returns the index of `self` among the outputs of its grad_fn; 0 for leaves.
 inline int64_t output_nr(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_output_nr(self.get(), out.put()));
   return out.take();
 }
 
-// The name of the recorded call that made `self`, such as AddBackward0; empty for leaves. Free it with tensor_string_free.
+// Returns the name of the grad_fn of `self`, such as AddBackward0; empty for leaves.
 inline std::string grad_fn_name(const Tensor &self) {
   detail::Result<std::string> out;
   detail::check(::tensor_grad_fn_name(self.get(), out.put()));
   return out.take();
 }
 
-// The gradient of `self` that `backward` has summed up, sharing its memory; NULL where there is none.
+// Returns the gradient of `self` that `backward` accumulated, sharing its memory; none if there is
+// no gradient.
 inline std::optional<Tensor> grad(const Tensor &self) {
   detail::Result<std::optional<Tensor>> out;
   detail::check(::tensor_grad(self.get(), out.put()));
   return out.take();
 }
 
-// Gives `self` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent.
+// Sets the gradient of `self`, which must have its dtype, device and shape, and shares its memory;
+// removes it if `grad` is omitted.
 inline void set_grad(const Tensor &self, const std::optional<Tensor> &grad) {
   detail::check(::tensor_set_grad(self.get(), detail::get(grad)));
 }
 
-// Makes `self` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Both must be
-// strided, or both of one sparse layout (and one dtype), or both quantized. Where its gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
+// Replaces the data of `self` by those of `data`: dtype, device, shape and memory. The autograd
+// graph of `self` is unchanged. Both must be strided, or of the same sparse layout and dtype, or
+// quantized; if `self` requires grad, `data` must be floating-point or complex. Operations that
+// saved a leaf use the new elements.
 inline Tensor set_data_(const Tensor &self, const Tensor &data) {
   detail::check(::tensor_set_data_(self.get(), data.get()));
   return self;
 }
 
-// Has `backward` keep the gradient of `self`, which is no leaf, too. Leaves keep theirs anyway.
+// Makes `backward` also store the gradient of the non-leaf tensor `self`. Leaves always store it.
 inline void retain_grad(const Tensor &self) {
   detail::check(::tensor_retain_grad(self.get()));
 }
 
-// Whether `retain_grad` was called on `self`, which is no leaf.
+// Returns whether `retain_grad` was called for the non-leaf tensor `self`.
 inline bool retains_grad(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_retains_grad(self.get(), out.put()));
   return out.take();
 }
 
-// Takes `self`, which must not be a view, out of the graph: it is a leaf that requires no gradient from then on.
+// Detaches `self` from the autograd graph, in place: it becomes a leaf that does not require grad.
+// A view is an error.
 inline Tensor detach_(const Tensor &self) {
   detail::check(::tensor_detach_(self.get()));
   return self;
 }
 
-// Adds the gradients of `tensors` to those of the leaves that they were computed of, or of `inputs` alone where there are any.
-// `gradients` are those to begin with, none or one for each tensor; 1 where one is absent, for a tensor of one element. What the
-// recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
-// retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
-// received their gradients keep them.
+// Computes the gradients of `tensors` with respect to the leaves of the autograd graph, and
+// accumulates them in the leaves, or only in `inputs`, if given. `gradients` are the gradients with
+// respect to `tensors`, one for each or none; a missing one is 1 for a tensor of one element.
+//
+// Saved tensors are freed, unless `retain_graph` is true: a second backward pass is then an error.
+// `create_graph` adds the backward pass to the autograd graph, for higher-order gradients, and
+// retains the graph by default. After an error, leaves keep the gradients that they received.
 inline void backward(const Tensors &tensors, const Tensors &gradients = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, const Tensors &inputs = {}) {
   detail::check(::tensor_backward(tensors.data(), tensors.size(), gradients.data(), gradients.size(), detail::get(retain_graph), create_graph, inputs.data(), inputs.size()));
 }
 
-// The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
-// for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
-// `materialize_grads`. Free the list with tensor_list_free.
+// Computes and returns the gradients of `outputs` with respect to `inputs`, without accumulating
+// them in tensors. The other arguments are those of `backward`. If no output depends on an input,
+// it is an error, or returns none with `allow_unused`, or zeros with `materialize_grads`.
 inline std::vector<std::optional<Tensor>> autograd_grad(const Tensors &outputs, const Tensors &inputs, const Tensors &grad_outputs = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, Bool allow_unused = false, Bool materialize_grads = false) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
   detail::check(::tensor_autograd_grad(outputs.data(), outputs.size(), inputs.data(), inputs.size(), grad_outputs.data(), grad_outputs.size(), detail::get(retain_graph), create_graph, allow_unused, materialize_grads, out.put(), out.length()));
   return out.take();
 }
 
-// What a run from `outputs`, toward `inputs` where there are any, would read of the memory that the graph keeps: what the recorded
-// calls that it goes through saved, each part once, without a history. Who runs one beside other work keeps these as they are until
-// it ends. Free the list with tensor_list_free.
+// Returns the saved tensors that a backward pass from `outputs` to `inputs`, if given, would read,
+// each memory once, detached. A caller that runs a backward pass concurrently must not modify them
+// until it ends.
 inline std::vector<Tensor> graph_reads(const Tensors &outputs, const Tensors &inputs) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_graph_reads(outputs.data(), outputs.size(), inputs.data(), inputs.size(), out.put(), out.length()));
   return out.take();
 }
 
-// The gradients that a run from `outputs`, toward `inputs` where there are any, would add to in their place: those that leaves have,
-// without `capture`, and those that are retained. A run of tensor_autograd_grad is one with `capture`. See graph_reads.
+// Returns the gradients that a backward pass from `outputs` to `inputs`, if given, would modify in
+// place: those of leaves, unless `capture` is true, and retained ones. `capture` describes a pass
+// of `autograd_grad`. See `graph_reads`.
 inline std::vector<Tensor> graph_writes(const Tensors &outputs, const Tensors &inputs, Bool capture) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_graph_writes(outputs.data(), outputs.size(), inputs.data(), inputs.size(), capture, out.put(), out.length()));
   return out.take();
 }
 
-// The recorded call that made `self`, NULL for a leaf. As long as a handle to it lives, so does what it saved, and the graph
-// behind it. Free it with tensor_node_free.
+// Returns the node of the autograd graph that computed `self`; none for a leaf. A handle keeps the
+// saved tensors of the node, and the graph behind it.
 inline Node grad_fn(const Tensor &self) {
   detail::Result<Node> out;
   detail::check(::tensor_grad_fn(self.get(), out.put()));
   return out.take();
 }
 
-// Where the gradient of `self`, which must be wanted, goes: to result `output` of the recorded call that made it, for a leaf to
-// result 0 of the node AccumulateGrad that adds it to `tensor_grad`. Free the node with tensor_node_free.
+// Returns where the gradient of `self`, which must require grad, flows: output `output` of its
+// grad_fn, or, for a leaf, output 0 of the AccumulateGrad node.
 inline GradientEdgeResult gradient_edge(const Tensor &self) {
   detail::Result<Node> node;
   detail::Result<int64_t> output;
@@ -1024,37 +1056,37 @@ inline GradientEdgeResult gradient_edge(const Tensor &self) {
   return {node.take(), output.take()};
 }
 
-// The name of the recorded call, such as AddBackward0. Free it with tensor_string_free.
+// Returns the name of a node of the autograd graph, such as AddBackward0.
 inline std::string node_name(const Node &self) {
   detail::Result<std::string> out;
   detail::check(::tensor_node_name(self.get(), out.put()));
   return out.take();
 }
 
-// A number that no other node has as long as this one lives, whatever handle it is asked of.
+// Returns a number that is unique among live nodes, and equal for all handles of a node.
 inline int64_t node_id(const Node &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_node_id(self.get(), out.put()));
   return out.take();
 }
 
-// A handle that does not keep the node: once nothing else does, it can only be freed; what is asked of it then is an error. Free
-// it with tensor_node_free.
+// Returns a weak reference to the node, a handle that does not keep it. After the node is released,
+// the handle can only be freed; other calls are an error.
 inline Node node_weak(const Node &self) {
   detail::Result<Node> out;
   detail::check(::tensor_node_weak(self.get(), out.put()));
   return out.take();
 }
 
-// The number of operands of the recorded call whose gradients it may compute.
+// Returns the number of inputs of the node that may receive gradients.
 inline int64_t node_edges(const Node &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_node_edges(self.get(), out.put()));
   return out.take();
 }
 
-// Where the gradient of operand `i` goes: to result `output` of a node, NULL where it is not wanted. Free the node with
-// tensor_node_free.
+// Returns where the gradient of input `i` flows: an output of a node, or none if it does not
+// require grad.
 inline NodeEdgeResult node_edge(const Node &self, Int i) {
   detail::Result<Node> node;
   detail::Result<int64_t> output;
@@ -1062,226 +1094,250 @@ inline NodeEdgeResult node_edge(const Node &self, Int i) {
   return {node.take(), output.take()};
 }
 
-// The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes.
+// Returns the leaf in which an AccumulateGrad node accumulates gradients, sharing its memory and
+// autograd metadata; none for other nodes.
 inline std::optional<Tensor> node_variable(const Node &self) {
   detail::Result<std::optional<Tensor>> out;
   detail::check(::tensor_node_variable(self.get(), out.put()));
   return out.take();
 }
 
-// What stands for result `output` of a recorded call where gradients are asked for, among the tensors or the inputs of
-// tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
+// Returns a tensor that represents output `output` of the node in the arguments of `backward` and
+// `autograd_grad`: zeros of its shape and dtype, with this grad_fn. For an AccumulateGrad node it
+// is the leaf.
 inline Tensor node_result(const Node &self, Int output) {
   detail::Result<Tensor> out;
   detail::check(::tensor_node_result(self.get(), output, out.put()));
   return out.take();
 }
 
-// What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
-// be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
+// Returns the saved tensors of the node, in order, with their autograd metadata, so that results
+// computed from them are differentiable. An error if they were freed or modified in place.
 inline std::vector<std::optional<Tensor>> node_saved(const Node &self) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
   detail::check(::tensor_node_saved(self.get(), out.put(), out.length()));
   return out.take();
 }
 
-// The names of the arguments and results that the recorded call saves where its derivatives need them, with spaces between and
-// [] after that of a list. Free it with tensor_string_free.
+// Returns the names of the arguments and results that the node saves if its derivatives require
+// them, separated by spaces, with [] after the name of a list.
 inline std::string node_saved_names(const Node &self) {
   detail::Result<std::string> out;
   detail::check(::tensor_node_saved_names(self.get(), out.put()));
   return out.take();
 }
 
-// What the recorded call saved of the argument or result `name`, one of node_saved_names: NULL where no derivative that is wanted
-// needs it. See node_saved.
+// Returns the saved tensors of the argument or result `name`, one of `node_saved_names`; none where
+// no required derivative uses it. See `node_saved`.
 inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const Text &name) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
   detail::check(::tensor_node_saved_as(self.get(), detail::text("node_saved_as: name", name), out.put(), out.length()));
   return out.take();
 }
 
-// Has the recorded call keep what `pack` makes of number `i` of node_saved_as instead of the tensor, and `unpack` make the tensor
-// again. An error where it keeps such a thing already, or nothing. See push_saved_tensors_hooks.
+// Packs saved tensor `i` of `node_saved_as`: the node stores the result of `pack`, and `unpack`
+// restores the tensor. An error if it is packed already, or missing. See
+// `push_saved_tensors_hooks`.
 inline void node_pack_saved(const Node &self, const Text &name, Int i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
   detail::check(::tensor_node_pack_saved(self.get(), detail::text("node_pack_saved: name", name), i, pack, unpack, drop, context, deleter));
 }
 
-// The gradients of the operands of the recorded call, NULL for those that are not wanted, from those of its results, NULL for none: as
-// a run computes them, without hooks. They are recorded where calls are, and what the call saved stays. A node AccumulateGrad
-// adds to the gradient of its leaf, and gives an empty list. Free the list with tensor_list_free.
+// Computes the gradients of the inputs of the node from those of its outputs, without hooks; none
+// stands for a missing gradient. The operations are added to the autograd graph if autograd is
+// enabled, and saved tensors are retained. An AccumulateGrad node accumulates in its leaf, and
+// returns an empty list.
 inline std::vector<std::optional<Tensor>> node_call(const Node &self, const Tensors &grads) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
   detail::check(::tensor_node_call(self.get(), grads.data(), grads.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Attaches something of the program's to the node, in place of what was attached: `deleter`, which may be NULL, is called once
-// with `context` when the node goes or gets another one, from whichever thread that happens on.
+// Attaches a user-defined context to the node, and replaces the previous one. `deleter` (optional)
+// is called once with `context`, from any thread, when the node is released or gets another
+// context.
 inline void node_set_context(const Node &self, void * context, tensor_deleter deleter) {
   detail::check(::tensor_node_set_context(self.get(), context, deleter));
 }
 
-// The context of node_set_context, or of record_function; NULL for none.
+// Returns the context of `node_set_context` or `record_function`; none if there is none.
 inline void * node_context(const Node &self) {
   detail::Result<void *> out;
   detail::check(::tensor_node_context(self.get(), out.put()));
   return out.take();
 }
 
-// Has `hook` called with the gradient of `self`, which must be wanted, whenever a run has computed it, before it goes on: what
-// the hook makes, of the same shape, dtype and device, takes its place; nothing made leaves it. Hooks are called in the order of
-// their registration. One of a tensor that a recorded call made stays with that call, also when an operator in place gives the
-// tensor another one. `deleter`, which may be NULL, is called once with `context` when the hook is removed, or goes with the
-// tensor or the call; not after an error. The result is the hook's number, for remove_hook.
+// Registers a hook that is called with the gradient of `self`, which must require grad, in each
+// backward pass. A gradient that the hook returns, of the same shape, dtype and device, replaces
+// it.
+//
+// Hooks are called in the order of registration. The hook of a non-leaf tensor belongs to its
+// grad_fn, also after an in-place operator changes the grad_fn. `deleter` (optional) is called once
+// with `context` when the hook is removed or released, and not after an error. Returns the id of
+// the hook, for `remove_hook`.
 inline int64_t register_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
   detail::check(::tensor_register_hook(self.get(), hook, context, deleter, out.put()));
   return out.take();
 }
 
-// Has `hook` called with the gradients of `tensors`, which must be wanted: in each run once the last of them that the run comes to
-// is computed, with NULL for those that it does not come to; with `first`, with the first of them alone. What the hook makes is
-// ignored. See register_hook; the number removes all. `deleter` is called with `context` when the hook is removed, or has gone
-// with every one of the tensors.
+// Registers a hook that is called with the gradients of several `tensors`, which must require grad:
+// in each backward pass when the last of them is computed, with none for those that the pass does
+// not reach, or, with `first`, when the first is computed, with that one alone. The result of the
+// hook is ignored. `remove_hook` removes all registrations by the id. See `register_hook`.
 inline int64_t register_multi_grad_hook(const Tensors &tensors, Bool first, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
   detail::check(::tensor_register_multi_grad_hook(tensors.data(), tensors.size(), first, hook, context, deleter, out.put()));
   return out.take();
 }
 
-// Has `hook` called with `self`, a leaf, whenever a run has added to its gradient; what it makes is ignored. See register_hook.
+// Registers a hook that is called with the leaf `self` after a backward pass has accumulated its
+// gradient. The result of the hook is ignored. See `register_hook`.
 inline int64_t register_post_accumulate_grad_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
   detail::check(::tensor_register_post_accumulate_grad_hook(self.get(), hook, context, deleter, out.put()));
   return out.take();
 }
 
-// Has `hook` called when a run has gone through the node, with the gradients of its operands, as many as it may make, and then
-// those of its results. What it makes takes the place of the gradients of operands. See register_hook.
+// Registers a hook that is called after the node was executed in a backward pass, with the
+// gradients of its inputs, followed by those of its outputs. Gradients that the hook returns
+// replace those of the inputs. See `register_hook`.
 inline int64_t node_register_hook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
   detail::check(::tensor_node_register_hook(self.get(), hook, context, deleter, out.put()));
   return out.take();
 }
 
-// Has `hook` called before a run goes through the node, with the gradients of its results, in whose place comes what it makes.
-// See register_hook.
+// Registers a hook that is called before the node is executed in a backward pass, with the
+// gradients of its outputs, which the gradients that it returns replace. See `register_hook`.
 inline int64_t node_register_prehook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
   detail::check(::tensor_node_register_prehook(self.get(), hook, context, deleter, out.put()));
   return out.take();
 }
 
-// Removes a hook by its number; nothing where it is gone. A run that is under way may still call it.
+// Removes the hook with the given id; does nothing if it was removed. A backward pass that is
+// executing may still call it.
 inline void remove_hook(Int hook) {
   detail::check(::tensor_remove_hook(hook));
 }
 
-// From now on, recorded calls of the calling thread do not save tensors: they save what `pack` makes of them, which must not
-// write to them. Where a gradient needs one, `unpack` makes a tensor again, of the same shape, dtype and device. `drop`, which
-// may be NULL, is called once with what `pack` made when the call that saved it goes or what it saved is freed, and `deleter`,
-// which may be NULL, once with `context`, which all but `drop` are given, when nothing is left that was packed and the hooks are
-// popped; both from whichever thread that happens on. After an error neither is called.
+// Makes operations of the calling thread store the results of `pack` instead of saved tensors,
+// until `pop_saved_tensors_hooks`. `pack` must not modify the tensor. `unpack` restores a tensor of
+// the same shape, dtype and device when a backward pass needs it.
+//
+// `drop` (optional) is called once with each result of `pack` when it is released, and `deleter`
+// (optional) once with `context` when the hooks are popped and nothing is packed any more; both
+// from any thread. `pack`, `unpack` and `deleter` receive `context`. After an error neither is
+// called.
 inline void push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
   detail::check(::tensor_push_saved_tensors_hooks(pack, unpack, drop, context, deleter));
 }
 
-// Ends what the thread's last push_saved_tensors_hooks began.
+// Removes the hooks of the last `push_saved_tensors_hooks` of the calling thread.
 inline void pop_saved_tensors_hooks() {
   detail::check(::tensor_pop_saved_tensors_hooks());
 }
 
-// Records that `outputs` were computed of `inputs`, by steps that were not recorded themselves, as the call `name`. A run calls
-// `backward` with the gradients of the outputs, zeros for those that have none with `materialize`, NULL otherwise: it makes
-// those of the inputs, NULL for none. With create_graph it is recorded itself. Outputs that are inputs were written to in place.
-// Those whose positions are in `constant`, and integers, have no gradient; a position of no output is an index error. `saved` is kept for `backward`, which gets it by
-// node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
-// may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
-// with tensor_node_free.
+// Adds a custom function `name` to the autograd graph, which computed `outputs` from `inputs`. A
+// backward pass calls `backward` with the gradients of the outputs, with zeros for missing ones if
+// `materialize` is true, and it returns those of the inputs. With `create_graph`, its operations
+// are added to the graph.
+//
+// Outputs that are also inputs were modified in place. Outputs whose indices are in `constant`, and
+// integers, receive no gradient; an index out of range is an error. `saved` tensors are available
+// to `backward` by `node_saved`. If no input requires grad or autograd is disabled, does nothing
+// and returns none. `deleter` (optional) is called once with `context` when the node is released,
+// immediately if there is none, and not after an error.
 inline Node record_function(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
   detail::Result<Node> out;
   detail::check(::tensor_record_function(detail::text("record_function: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
   return out.take();
 }
 
-// Records a custom function as record_function does, and returns a handle of node_weak, which does not keep the node.
+// Adds a custom function to the autograd graph as `record_function` does, and returns a weak
+// reference to its node. See `node_weak`.
 inline Node record_function_weak(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
   detail::Result<Node> out;
   detail::check(::tensor_record_function_weak(detail::text("record_function_weak: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
   return out.take();
 }
 
-// How often operators have written to the storage of `self`; what a recorded call saved must not have changed when its gradient
-// is computed.
+// Returns the version counter of the storage of `self`, which counts in-place writes. A backward
+// pass requires that saved tensors have their version.
 inline int64_t get_version(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_get_version(self.get(), out.put()));
   return out.take();
 }
 
-// Counts a write to the storage of `self` that no operator made.
+// Increments the version counter of the storage of `self`, for a write that was made without an
+// operator.
 inline void increment_version(const Tensor &self) {
   detail::check(::tensor_increment_version(self.get()));
 }
 
-// Sets for the process whether runs look out for faults: with `check_nan` a derivative that gives NaN is an error, which names
-// the recorded call; the watcher of set_anomaly_watcher is told of calls that are recorded, and of those whose derivatives fail.
+// Enables or disables anomaly detection of autograd for the process. With `check_nan`, a derivative
+// that returns NaN is an error, which names the operation. The watcher of `set_anomaly_watcher` is
+// notified of operations on the autograd graph, and of those whose derivatives fail.
 inline void set_detect_anomaly(Bool enabled, Bool check_nan) {
   detail::check(::tensor_set_detect_anomaly(enabled, check_nan));
 }
 
-// Whether set_detect_anomaly has enabled it.
+// Returns whether anomaly detection of autograd is enabled.
 inline bool is_anomaly_enabled() {
   detail::Result<bool> out;
   detail::check(::tensor_is_anomaly_enabled(out.put()));
   return out.take();
 }
 
-// Whether NaN is an error where set_detect_anomaly is enabled.
+// Returns whether anomaly detection treats NaN as an error.
 inline bool is_anomaly_check_nan_enabled() {
   detail::Result<bool> out;
   detail::check(::tensor_is_anomaly_check_nan_enabled(out.put()));
   return out.take();
 }
 
-// Sets the function of the process that is told, while set_detect_anomaly is enabled, of each call that is recorded, from within
-// it, and of that in whose derivatives a run has failed. NULL for none.
+// Sets the callback of the process that is notified, while anomaly detection is enabled, of each
+// operation that is added to the autograd graph, and of that whose derivative failed in a backward
+// pass.
 inline void set_anomaly_watcher(tensor_watcher watcher, void * context) {
   detail::check(::tensor_set_anomaly_watcher(watcher, context));
 }
 
-// Another handle to `self`, which shares its memory and its history, and has the geometry that it has now.
+// Returns another handle to `self`, which shares its memory and autograd metadata, and has its
+// present shape and strides.
 inline Tensor new_handle(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_new_handle(self.get(), out.put()));
   return out.take();
 }
 
-// Whether `other` is the gradient of `self` as `grad` gives it: over the same memory, and of the same geometry.
+// Returns whether `other` is the gradient of `self`: it has the same memory, shape and strides.
 inline bool is_grad(const Tensor &self, const Tensor &other) {
   detail::Result<bool> out;
   detail::check(::tensor_is_grad(self.get(), other.get(), out.put()));
   return out.take();
 }
 
-// `self` without its history, over the same memory: what operators write to it is not counted, so that what recorded calls saved
-// counts as unchanged.
+// Returns a tensor that shares memory with `self`, detached, with a separate version counter:
+// autograd does not detect in-place writes to it.
 inline Tensor untracked(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_untracked(self.get(), out.put()));
   return out.take();
 }
 
-// Whether `self` was made in inference mode, or is a view of such a tensor: recorded calls do not save it, and outside of that
-// mode it is not written to.
+// Returns whether `self` is an inference tensor: it was created in inference mode, or is a view of
+// such a tensor. It cannot be saved for a backward pass, and cannot be modified outside of
+// inference mode.
 inline bool is_inference(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_inference(self.get(), out.put()));
   return out.take();
 }
 
-// Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
+// Compares element by element whether `self` equals `other`. Shapes are broadcast. Returns a bool
+// tensor.
 inline Tensor eq(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_eq_scalar(self.get(), other.number(), out.put()) : ::tensor_eq(self.get(), other.get(), out.put()));
@@ -1297,7 +1353,8 @@ inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_eq_scalar_out(self.get(), other.number(), out.get()) : ::tensor_eq_out(self.get(), other.get(), out.get()));
 }
 
-// Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
+// Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
+// bool tensor.
 inline Tensor ne(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_ne_scalar(self.get(), other.number(), out.put()) : ::tensor_ne(self.get(), other.get(), out.put()));
@@ -1313,8 +1370,10 @@ inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_ne_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ne_out(self.get(), other.get(), out.get()));
 }
 
-// Another name of `ne`.
-// Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
+// Compares element by element whether `self` differs from `other`. Shapes are broadcast. Returns a
+// bool tensor.
+//
+// Alias of `ne`.
 inline Tensor not_equal(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_not_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_not_equal(self.get(), other.get(), out.put()));
@@ -1330,7 +1389,8 @@ inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &
   detail::check(other.is_number() ? ::tensor_not_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_not_equal_out(self.get(), other.get(), out.get()));
 }
 
-// Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
+// bool tensor. Complex numbers are an error.
 inline Tensor lt(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_lt_scalar(self.get(), other.number(), out.put()) : ::tensor_lt(self.get(), other.get(), out.put()));
@@ -1346,8 +1406,10 @@ inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_lt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_lt_out(self.get(), other.get(), out.get()));
 }
 
-// Another name of `lt`.
-// Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is less than `other`. Shapes are broadcast. Returns a
+// bool tensor. Complex numbers are an error.
+//
+// Alias of `lt`.
 inline Tensor less(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_less_scalar(self.get(), other.number(), out.put()) : ::tensor_less(self.get(), other.get(), out.put()));
@@ -1363,7 +1425,8 @@ inline void less_out(const Tensor &out, const Tensor &self, const Operand &other
   detail::check(other.is_number() ? ::tensor_less_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_out(self.get(), other.get(), out.get()));
 }
 
-// Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is less than or equal to `other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor le(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_le_scalar(self.get(), other.number(), out.put()) : ::tensor_le(self.get(), other.get(), out.put()));
@@ -1379,8 +1442,10 @@ inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_le_scalar_out(self.get(), other.number(), out.get()) : ::tensor_le_out(self.get(), other.get(), out.get()));
 }
 
-// Another name of `le`.
-// Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is less than or equal to `other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
+//
+// Alias of `le`.
 inline Tensor less_equal(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_less_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_less_equal(self.get(), other.get(), out.put()));
@@ -1396,7 +1461,8 @@ inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand 
   detail::check(other.is_number() ? ::tensor_less_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_equal_out(self.get(), other.get(), out.get()));
 }
 
-// Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is greater than `other`. Shapes are broadcast. Returns
+// a bool tensor. Complex numbers are an error.
 inline Tensor gt(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_gt_scalar(self.get(), other.number(), out.put()) : ::tensor_gt(self.get(), other.get(), out.put()));
@@ -1412,8 +1478,10 @@ inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_gt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_gt_out(self.get(), other.get(), out.get()));
 }
 
-// Another name of `gt`.
-// Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is greater than `other`. Shapes are broadcast. Returns
+// a bool tensor. Complex numbers are an error.
+//
+// Alias of `gt`.
 inline Tensor greater(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_greater_scalar(self.get(), other.number(), out.put()) : ::tensor_greater(self.get(), other.get(), out.put()));
@@ -1429,7 +1497,8 @@ inline void greater_out(const Tensor &out, const Tensor &self, const Operand &ot
   detail::check(other.is_number() ? ::tensor_greater_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_out(self.get(), other.get(), out.get()));
 }
 
-// Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is greater than or equal to `other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
 inline Tensor ge(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_ge_scalar(self.get(), other.number(), out.put()) : ::tensor_ge(self.get(), other.get(), out.put()));
@@ -1445,8 +1514,10 @@ inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) 
   detail::check(other.is_number() ? ::tensor_ge_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ge_out(self.get(), other.get(), out.get()));
 }
 
-// Another name of `ge`.
-// Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+// Compares element by element whether `self` is greater than or equal to `other`. Shapes are
+// broadcast. Returns a bool tensor. Complex numbers are an error.
+//
+// Alias of `ge`.
 inline Tensor greater_equal(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_greater_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_greater_equal(self.get(), other.get(), out.put()));
@@ -1462,57 +1533,60 @@ inline void greater_equal_out(const Tensor &out, const Tensor &self, const Opera
   detail::check(other.is_number() ? ::tensor_greater_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_equal_out(self.get(), other.get(), out.get()));
 }
 
-// Whether the tensors have the same size and equal elements. NaN equals nothing.
+// Returns whether two tensors have the same shape and equal elements. NaN is not equal to NaN.
 inline bool equal(const Tensor &self, const Tensor &other) {
   detail::Result<bool> out;
   detail::check(::tensor_equal(self.get(), other.get(), out.put()));
   return out.take();
 }
 
-// Whether |`self` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
-// close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
+// Compares element by element whether `|self - other| <= atol + rtol * |other|`. Returns a bool
+// tensor. Equal infinities are close; NaN is close to NaN if `equal_nan` is true. The dtypes must
+// be equal, and the tolerances must not be negative.
 inline Tensor isclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
   return out.take();
 }
 
-// Whether `isclose` holds for every element.
+// Returns whether all elements of `self` and `other` are close, as `isclose` defines it.
 inline bool allclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
   detail::Result<bool> out;
   detail::check(::tensor_allclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
   return out.take();
 }
 
-// Whether every element is NaN; of a complex number, either part, as bool.
+// Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
 inline Tensor isnan(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isnan(self.get(), out.put()));
   return out.take();
 }
 
-// Whether every element is infinite; of a complex number, either part, as bool.
+// Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
+// part.
 inline Tensor isinf(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isinf(self.get(), out.put()));
   return out.take();
 }
 
-// Whether every element is finite; of a complex number, both parts, as bool.
+// Returns a bool tensor, true where an element is finite, with both parts of a complex element.
 inline Tensor isfinite(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isfinite(self.get(), out.put()));
   return out.take();
 }
 
-// Whether every element is real: the imaginary part is 0, as bool.
+// Returns a bool tensor, true where an element is real, or the imaginary part of a complex element
+// is 0.
 inline Tensor isreal(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isreal(self.get(), out.put()));
   return out.take();
 }
 
-// Whether every element is plus infinity, as bool. Complex numbers are refused.
+// Returns a bool tensor, true where an element is plus infinity. Complex numbers are an error.
 inline Tensor isposinf(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isposinf(self.get(), out.put()));
@@ -1523,7 +1597,7 @@ inline void isposinf_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_isposinf_out(self.get(), out.get()));
 }
 
-// Whether every element is minus infinity, as bool. Complex numbers are refused.
+// Returns a bool tensor, true where an element is minus infinity. Complex numbers are an error.
 inline Tensor isneginf(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isneginf(self.get(), out.put()));
@@ -1534,7 +1608,8 @@ inline void isneginf_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_isneginf_out(self.get(), out.get()));
 }
 
-// Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
+// Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
+// numbers are an error.
 inline Tensor signbit(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signbit(self.get(), out.put()));
@@ -1545,7 +1620,8 @@ inline void signbit_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_signbit_out(self.get(), out.get()));
 }
 
-// Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
+// Creates complex numbers from real and imaginary parts, which must have the same floating-point
+// dtype. Shapes are broadcast.
 inline Tensor complex(const Tensor &real, const Tensor &imag) {
   detail::Result<Tensor> out;
   detail::check(::tensor_complex_parts(real.get(), imag.get(), out.put()));
@@ -1556,7 +1632,8 @@ inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &ima
   detail::check(::tensor_complex_parts_out(real.get(), imag.get(), out.get()));
 }
 
-// Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
+// Creates complex numbers from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
+// Both must have the same floating-point dtype. Shapes are broadcast.
 inline Tensor polar(const Tensor &abs, const Tensor &angle) {
   detail::Result<Tensor> out;
   detail::check(::tensor_polar(abs.get(), angle.get(), out.put()));
@@ -1567,51 +1644,55 @@ inline void polar_out(const Tensor &out, const Tensor &abs, const Tensor &angle)
   detail::check(::tensor_polar_out(abs.get(), angle.get(), out.get()));
 }
 
-// A view of the real parts; a real tensor itself.
+// Returns a view of the real parts, or `self` if it is real.
 inline Tensor real(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_real(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a view of the imaginary parts, negated where `self` is a conjugated view. Raises an error for real tensors.
+// Returns a view of the imaginary parts, negated if `self` is a conjugated view. A real tensor is
+// an error.
 inline Tensor imag(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_imag(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
+// Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
+// is an error.
 inline Tensor view_as_real(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_real(self.get(), out.put()));
   return out.take();
 }
 
-// A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+// Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
+// must be 1; the other strides and the storage offset must be even.
 inline Tensor view_as_complex(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_complex(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a view of `self` whose elements are the complex conjugates of its elements, computed when they are read; a real tensor itself. `is_conj` reports
-// such a view, `resolve_conj` computes its elements.
+// Returns a view of `self` with conjugated elements, computed lazily when they are read, or `self`
+// if it is real. `is_conj` returns whether a tensor is such a view, and `resolve_conj` materializes
+// it.
 inline Tensor conj(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conj(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a view of `self` whose elements are the negatives of its elements, computed when they are read, as `imag` of a conjugated tensor is.
-// `is_neg` reports such a view, `resolve_neg` computes its elements.
+// Returns a view of `self` with negated elements, computed lazily when they are read. `is_neg`
+// returns whether a tensor is such a view, and `resolve_neg` materializes it.
 inline Tensor neg_view(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_neg_view(self.get(), out.put()));
   return out.take();
 }
 
-// The complex conjugate of every element, computed; a real tensor itself.
+// Computes the complex conjugate of each element, or returns `self` if it is real.
 inline Tensor conj_physical(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conj_physical(self.get(), out.put()));
@@ -1627,21 +1708,24 @@ inline void conj_physical_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_conj_physical_out(self.get(), out.get()));
 }
 
-// Returns `self` itself, or, where it is a conjugated view, a tensor with its elements computed, which does not share its memory.
+// Returns a tensor with materialized conjugation, which does not share memory with a conjugated
+// view `self`. Returns `self` if it is not conjugated.
 inline Tensor resolve_conj(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_resolve_conj(self.get(), out.put()));
   return out.take();
 }
 
-// Returns `self` itself, or, where it is a negated view, a tensor with its elements computed, which does not share its memory.
+// Returns a tensor with materialized negation, which does not share memory with a negated view
+// `self`. Returns `self` if it is not negated.
 inline Tensor resolve_neg(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_resolve_neg(self.get(), out.put()));
   return out.take();
 }
 
-// The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
+// Computes the angle (phase, argument) of each complex number in radians. For real numbers it is 0,
+// pi for negative ones, and NaN for NaN.
 inline Tensor angle(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_angle(self.get(), out.put()));
@@ -1652,35 +1736,40 @@ inline void angle_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_angle_out(self.get(), out.get()));
 }
 
-// Copies `self`. Strides stay where `self` is dense, unless another `memory_format` is asked for.
+// Returns a copy of `self`. The strides of a dense tensor are preserved, unless `memory_format`
+// requests others.
 inline Tensor clone(const Tensor &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_clone(self.get(), detail::get(memory_format), out.put()));
   return out.take();
 }
 
-// `self` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
+// Returns a contiguous tensor with the elements of `self`: `self` if it is contiguous in
+// `memory_format`, otherwise a copy.
 inline Tensor contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
   detail::Result<Tensor> out;
   detail::check(::tensor_contiguous(self.get(), memory_format, out.put()));
   return out.take();
 }
 
-// Converts dtype, device or memory format. It is `self` itself when nothing changes and `copy` is false. Floats become integers by
-// truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
+// Converts the dtype, device or memory format of a tensor. Returns `self` if nothing changes and
+// `copy` is false. Floating-point values are truncated when converted to integers; complex values
+// lose their imaginary part. A meta tensor has no data to copy.
 inline Tensor to(const Tensor &self, const Options &options = {}, Bool non_blocking = false, Bool copy = false, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_options(self.get(), options.dtype, options.layout, options.device, non_blocking, copy, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
+// Copies the elements of `src` to `self`, in place: `src` is broadcast to the shape of `self`, and
+// converted to its dtype and device. The two may share memory.
 inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = false) {
   detail::check(src.is_number() ? ::tensor_copy__scalar(self.get(), src.number(), non_blocking) : ::tensor_copy_(self.get(), src.get(), non_blocking));
   return self;
 }
 
-// Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
+// Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
+// tensor.
 inline Tensor fill(const Tensor &self, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_fill_scalar(self.get(), value.number(), out.put()) : ::tensor_fill(self.get(), value.get(), out.put()));
@@ -1692,85 +1781,93 @@ inline Tensor fill_(const Tensor &self, const Operand &value) {
   return self;
 }
 
-// Writes zeros to every element.
+// Fills `self` with 0, in place.
 inline Tensor zero_(const Tensor &self) {
   detail::check(::tensor_zero_(self.get()));
   return self;
 }
 
-// The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
+// Returns the value of a tensor with one element as a scalar. Other numbers of elements, and meta
+// tensors, are an error.
 inline Scalar item(const Tensor &self) {
   detail::Result<Scalar> out;
   detail::check(::tensor_item(self.get(), out.put()));
   return out.take();
 }
 
-// Whether the elements lie in `memory_format` order without gaps.
+// Returns whether `self` is contiguous in `memory_format`.
 inline bool is_contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
   detail::Result<bool> out;
   detail::check(::tensor_is_contiguous(self.get(), memory_format, out.put()));
   return out.take();
 }
 
-// Whether both tensors are the same view, of the same dtype, of the same storage.
+// Returns whether both tensors have the same storage, storage offset, shape, strides and dtype.
 inline bool is_set_to(const Tensor &self, const Tensor &tensor) {
   detail::Result<bool> out;
   detail::check(::tensor_is_set_to(self.get(), tensor.get(), out.put()));
   return out.take();
 }
 
-// Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
-// have arbitrary values. Storages that another library owns are not resized. A matrix of a compressed layout keeps the entries of the rows (columns of
-// sparse_csc and sparse_bsc) that stay, and its other size does not become smaller.
+// Changes the shape of `self` to `size`, in place: contiguous in `memory_format`, over the same
+// storage, which grows if necessary. New elements are uninitialized. External memory cannot be
+// resized. A matrix of a compressed sparse layout keeps the entries of the remaining rows (or
+// columns, for CSC and BSC), and its other size cannot shrink.
 inline Tensor resize_(const Tensor &self, const Ints &size, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::check(::tensor_resize_(self.get(), size.data(), size.size(), detail::get(memory_format)));
   return self;
 }
 
-// `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
+// Changes the shape of `self` to that of `the_template`, in place, as `resize_` does. The memory
+// format `preserve_format` copies that of `the_template`.
 inline Tensor resize_as_(const Tensor &self, const Tensor &the_template, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::check(::tensor_resize_as_(self.get(), the_template.get(), detail::get(memory_format)));
   return self;
 }
 
-// Makes `self` an empty tensor.
+// Makes `self` an empty tensor with a new storage, in place.
 inline Tensor set_(const Tensor &self) {
   detail::check(::tensor_set_(self.get()));
   return self;
 }
 
-// Makes `self` view what `source` views. The dtypes must be equal.
+// Makes `self` a view of the storage of `source`, with its shape and strides, in place. The dtypes
+// must be equal.
 inline Tensor set_(const Tensor &self, const Tensor &source) {
   detail::check(::tensor_set__tensor(self.get(), source.get()));
   return self;
 }
 
-// Makes `self` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+// Makes `self` a view of the storage of `source`, with the given storage offset, shape and strides,
+// in place. Strides default to contiguous. A geometry outside of the storage is an error.
 inline Tensor set_(const Tensor &self, const Tensor &source, Int storage_offset, const Ints &size, const Ints &stride = {}) {
   detail::check(::tensor_set__tensor_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
   return self;
 }
 
-// Makes `self` view all of `source` in one dimension.
+// Makes `self` a 1-D view of the whole storage `source`, in place.
 inline Tensor set_(const Tensor &self, const Storage &source) {
   detail::check(::tensor_set__storage(self.get(), source.get()));
   return self;
 }
 
-// Makes `self` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+// Makes `self` a view of the storage `source`, with the given storage offset, shape and strides, in
+// place. Strides default to contiguous. A geometry outside of the storage is an error.
 inline Tensor set_(const Tensor &self, const Storage &source, Int storage_offset, const Ints &size, const Ints &stride = {}) {
   detail::check(::tensor_set__storage_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
   return self;
 }
 
-// Writes `fill_value` where all indices are equal. `self` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
-// than wide starts anew below a row left out. A value that the dtype cannot hold is refused.
+// Fills the main diagonal of `self` with `fill_value`, in place. `self` must have at least 2
+// dimensions, of equal size if there are more than 2. With `wrap`, the diagonal of a tall matrix
+// starts again after each square block and one skipped row. A value that the dtype cannot represent
+// is an error.
 inline Tensor fill_diagonal_(const Tensor &self, const Scalar &fill_value, Bool wrap = false) {
   detail::check(::tensor_fill_diagonal_(self.get(), fill_value.get(), wrap));
   return self;
 }
 
-// Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
+// Creates a tensor of shape `size` filled with 0. `dtype` defaults to the default dtype.
 inline Tensor zeros(const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_zeros(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
@@ -1781,7 +1878,7 @@ inline void zeros_out(const Tensor &out, const Ints &size, const Options &option
   detail::check(::tensor_zeros_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
+// Creates a tensor of shape `size` filled with 1. `dtype` defaults to the default dtype.
 inline Tensor ones(const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ones(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
@@ -1792,8 +1889,9 @@ inline void ones_out(const Tensor &out, const Ints &size, const Options &options
   detail::check(::tensor_ones_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
-// default dtype or its complex. A number that `dtype` cannot hold is refused.
+// Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
+// value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
+// represent is an error.
 inline Tensor full(const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_full(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
@@ -1804,9 +1902,9 @@ inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_val
   detail::check(::tensor_full_out(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given. With a sparse `layout` it has no
-// entries.
-// The channels-last formats want 4 or 5 dimensions.
+// Creates a tensor of shape `size` with uninitialized memory. `dtype` defaults to the default
+// dtype. A tensor with a sparse `layout` has no entries. The channels-last memory formats require 4
+// or 5 dimensions.
 inline Tensor empty(const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
@@ -1817,29 +1915,32 @@ inline void empty_out(const Tensor &out, const Ints &size, const Options &option
   detail::check(::tensor_empty_out(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.get()));
 }
 
-// Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
+// Creates an uninitialized tensor of shape `size` with the given strides, in elements. Negative
+// strides are an error. `dtype` defaults to the default dtype.
 inline Tensor empty_strided(const Ints &size, const Ints &stride, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty_strided(size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
-// each must appear once and none may be negative.
+// Creates an uninitialized dense tensor with a given order of dimensions in memory.
+// `physical_layout` is a permutation of the dimensions, from the outermost to the innermost in
+// memory.
 inline Tensor empty_permuted(const Ints &size, const Ints &physical_layout, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty_permuted(size.data(), size.size(), physical_layout.data(), physical_layout.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
+// Creates a zero-dim tensor from a scalar. `dtype` defaults to the default dtype.
 inline Tensor scalar_tensor(const Scalar &s, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scalar_tensor(s.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Counts from `start` up to, not including, `end`.
+// Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1.
+// `dtype` defaults to int64 for integers, otherwise to the default dtype.
 inline Tensor arange(const Scalar &start, const Scalar &end, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arange_start(start.get(), end.get(), options.dtype, options.layout, options.device, out.put()));
@@ -1850,8 +1951,9 @@ inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end
   detail::check(::tensor_arange_start_out(start.get(), end.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
-// `start` towards `end`.
+// Creates a 1-D tensor of the ceil((end - start) / step) values from `start` (inclusive) to `end`
+// (exclusive) with step `step`. `step` must not be 0, and must have the sign of `end` - `start`.
+// `dtype` defaults to int64 for integers, otherwise to the default dtype.
 inline Tensor arange(const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arange_start_step(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.put()));
@@ -1862,7 +1964,8 @@ inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end
   detail::check(::tensor_arange_start_step_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+// Creates a 1-D tensor of the values from 0 (inclusive) to `end` (exclusive) with step 1. `dtype`
+// defaults to int64 for an integer `end`, otherwise to the default dtype.
 inline Tensor arange(const Scalar &end, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arange(end.get(), options.dtype, options.layout, options.device, out.put()));
@@ -1873,8 +1976,10 @@ inline void arange_out(const Tensor &out, const Scalar &end, const Options &opti
   detail::check(::tensor_arange_out(end.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
-// Deprecated, as in PyTorch, of which calls warn: use arange, whose end is not included.
+// Creates a 1-D tensor of the values from `start` to `end`, both inclusive, with step `step`.
+// `dtype` defaults to the default dtype.
+//
+// Deprecated: use arange, whose end is not included. The first call reports a warning.
 TENSOR_DEPRECATED("use arange, whose end is not included")
 inline Tensor range(const Scalar &start, const Scalar &end, const Scalar &step = 1, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -1887,7 +1992,8 @@ inline void range_out(const Tensor &out, const Scalar &start, const Scalar &end,
   detail::check(::tensor_range_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
+// Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive. The
+// ends must be representable in the dtype. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
@@ -1898,8 +2004,8 @@ inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &e
   detail::check(::tensor_linspace_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-// Tensors must have no dimensions.
+// Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive, which
+// are zero-dim tensors. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace_tensor_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
@@ -1910,8 +2016,8 @@ inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &e
   detail::check(::tensor_linspace_tensor_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-// Tensors must have no dimensions.
+// Creates a 1-D tensor of `steps` evenly spaced values from `start`, a zero-dim tensor, to `end`,
+// both inclusive. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace_tensor_scalar(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
@@ -1922,8 +2028,8 @@ inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &e
   detail::check(::tensor_linspace_tensor_scalar_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-// Tensors must have no dimensions.
+// Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, a zero-dim tensor,
+// both inclusive. `dtype` defaults to the default dtype.
 inline Tensor linspace(const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace_scalar_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
@@ -1934,7 +2040,8 @@ inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &e
   detail::check(::tensor_linspace_scalar_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+// Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
+// exponents from `start` to `end`, both inclusive. `dtype` defaults to the default dtype.
 inline Tensor logspace(const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
@@ -1945,8 +2052,8 @@ inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &e
   detail::check(::tensor_logspace_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-// Tensors must have no dimensions.
+// Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`,
+// both inclusive, which are zero-dim tensors. `dtype` defaults to the default dtype.
 inline Tensor logspace(const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace_tensor_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
@@ -1957,8 +2064,8 @@ inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &e
   detail::check(::tensor_logspace_tensor_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-// Tensors must have no dimensions.
+// Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start`, a zero-dim
+// tensor, to `end`, both inclusive. `dtype` defaults to the default dtype.
 inline Tensor logspace(const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace_tensor_scalar(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
@@ -1969,8 +2076,8 @@ inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &e
   detail::check(::tensor_logspace_tensor_scalar_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-// Tensors must have no dimensions.
+// Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`, a
+// zero-dim tensor, both inclusive. `dtype` defaults to the default dtype.
 inline Tensor logspace(const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace_scalar_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
@@ -1981,7 +2088,7 @@ inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &e
   detail::check(::tensor_logspace_scalar_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes the n x n identity matrix. `dtype` is the default dtype unless given.
+// Creates the n x n identity matrix. `dtype` defaults to the default dtype.
 inline Tensor eye(Int n, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_eye(n, options.dtype, options.layout, options.device, out.put()));
@@ -1992,7 +2099,8 @@ inline void eye_out(const Tensor &out, Int n, const Options &options = {}) {
   detail::check(::tensor_eye_out(n, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
+// Creates an n x m matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
+// default dtype.
 inline Tensor eye(Int n, Int m, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_eye_m(n, m, options.dtype, options.layout, options.device, out.put()));
@@ -2003,150 +2111,175 @@ inline void eye_out(const Tensor &out, Int n, Int m, const Options &options = {}
   detail::check(::tensor_eye_m_out(n, m, options.dtype, options.layout, options.device, out.get()));
 }
 
-// Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+// Returns the row and column indices, of shape (2, N), of the lower triangle of a `row` x `col`
+// matrix: the elements on and below diagonal `offset`, in row-major order. `dtype` defaults to
+// int64.
 inline Tensor tril_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tril_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+// Returns the row and column indices, of shape (2, N), of the upper triangle of a `row` x `col`
+// matrix: the elements on and above diagonal `offset`, in row-major order. `dtype` defaults to
+// int64.
 inline Tensor triu_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_triu_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of arbitrary values with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+// Creates an uninitialized tensor with the shape of `self`; dtype and device default to those of
+// `self`. Without `memory_format` the strides follow those of `self`.
 inline Tensor empty_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of zeros with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+// Creates a tensor filled with 0 with the shape of `self`; dtype and device default to those of
+// `self`. Without `memory_format` the strides follow those of `self`.
 inline Tensor zeros_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_zeros_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of ones with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+// Creates a tensor filled with 1 with the shape of `self`; dtype and device default to those of
+// `self`. Without `memory_format` the strides follow those of `self`.
 inline Tensor ones_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ones_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of `fill_value` with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
+// Creates a tensor filled with `fill_value` with the shape of `self`; dtype and device default to
+// those of `self`. Without `memory_format` the strides follow those of `self`.
 inline Tensor full_like(const Tensor &self, const Scalar &fill_value, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_full_like(self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
+// Creates an uninitialized tensor of shape `size`; dtype and device default to those of `self`.
 inline Tensor new_empty(const Tensor &self, const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_new_empty(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `self` unless given.
+// Creates an uninitialized tensor of shape `size` with the given strides, in elements; dtype and
+// device default to those of `self`.
 inline Tensor new_empty_strided(const Tensor &self, const Ints &size, const Ints &stride, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_new_empty_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `self` unless given.
+// Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
+// `self`.
 inline Tensor new_full(const Tensor &self, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_new_full(self.get(), size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of zeros of shape `size`; dtype and device are those of `self` unless given.
+// Creates a tensor of shape `size` filled with 0; dtype and device default to those of `self`.
 inline Tensor new_zeros(const Tensor &self, const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_new_zeros(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
+// Creates a tensor of shape `size` filled with 1; dtype and device default to those of `self`.
 inline Tensor new_ones(const Tensor &self, const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_new_ones(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Computes the Bartlett (triangular) window `1 - abs(2 * i / (n - 1) - 1)` of `window_length`
+// samples. A periodic window (default) omits the last sample of a symmetric window of length
+// `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor bartlett_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bartlett_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples. A
+// periodic window (default) omits the last sample of a symmetric window of length `window_length` +
+// 1. `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor hann_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hann_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Computes the Hamming window `alpha - beta * cos(2 * pi * i / (n - 1))` of `window_length`
+// samples. A periodic window (default) omits the last sample of a symmetric window of length
+// `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
 inline Tensor hamming_window(Int window_length, Bool periodic = true, Real alpha = 0.54, Real beta = 0.46, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hamming_window(window_length, periodic, alpha, beta, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n
+// - 1))` of `window_length` samples. A periodic window (default) omits the last sample of a
+// symmetric window of length `window_length` + 1. `dtype` must be floating-point, and defaults to
+// the default dtype.
 inline Tensor blackman_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_blackman_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+// Computes the Kaiser window `I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta)`, with the
+// modified Bessel function I0, of `window_length` samples. A periodic window (default) omits the
+// last sample of a symmetric window of length `window_length` + 1. `dtype` must be floating-point,
+// and defaults to the default dtype.
 inline Tensor kaiser_window(Int window_length, Bool periodic = true, Real beta = 12.0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_kaiser_window(window_length, periodic, beta, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
-// given. Integers and bool give int64.
+// Computes the Vandermonde matrix of the vector `x`: row i contains the powers of `x[i]` from `N`
+// - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`. The
+//   result is int64 for integers and bool.
 inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt, Bool increasing = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vander(x.get(), detail::get(N), increasing, out.put()));
   return out.take();
 }
 
-// How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
-// library has no backend for. Names that are not of a type are refused.
+// Returns the number of devices of a type: 1 for "cpu" and "meta", the number of devices of the
+// CUDA driver for "cuda", and 0 for types without a backend. An unknown type is an error.
 inline int64_t device_count(const Text &type) {
   detail::Result<int64_t> out;
   detail::check(::tensor_device_count(detail::text("device_count: type", type), out.put()));
   return out.take();
 }
 
-// Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
-// tensor_string_free.
+// Returns the reason why no device of a type is available, such as "no driver: libcuda.so.1 was not
+// found"; empty if one is.
 inline std::string device_absence(const Text &type) {
   detail::Result<std::string> out;
   detail::check(::tensor_device_absence(detail::text("device_absence: type", type), out.put()));
   return out.take();
 }
 
-// Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
+// Waits until `device` has completed all submitted work; returns immediately for the CPU and meta.
+// Asynchronous failures are reported here.
 inline void device_synchronize(const Device &device) {
   detail::check(::tensor_device_synchronize(device));
 }
 
-// The memory of `device` in bytes: what tensors hold now and held at most; what the library has from the driver, and had at most (freed memory
-// is kept for reuse; empty_cache gives it back); the bound on that, 0 for none; what the driver has left, and all that there is. Only devices
-// with memory of their own have an account; memory_stats is that of the CPU.
+// Returns memory statistics of `device` in bytes: in use by tensors, and its peak; reserved from
+// the driver, including memory cached for reuse, and its peak; the limit of that, 0 for none; free
+// and total memory of the driver. Only devices with separate memory are supported; `memory_stats`
+// returns those of the CPU.
 inline DeviceMemoryResult device_memory(const Device &device) {
   detail::Result<int64_t> in_use;
   detail::Result<int64_t> peak;
@@ -2159,8 +2292,8 @@ inline DeviceMemoryResult device_memory(const Device &device) {
   return {in_use.take(), peak.take(), reserved.take(), reserved_peak.take(), limit.take(), free.take(), total.take()};
 }
 
-// How many blocks of the memory of `device` tensors hold, how many allocations went through only once what was kept for reuse had been given
-// back, and how many failed for want of memory.
+// Returns the number of memory blocks of `device` that tensors hold, of allocations that succeeded
+// only after cached memory was released, and of allocations that failed.
 inline DeviceAllocationsResult device_allocations(const Device &device) {
   detail::Result<int64_t> blocks;
   detail::Result<int64_t> retries;
@@ -2169,78 +2302,85 @@ inline DeviceAllocationsResult device_allocations(const Device &device) {
   return {blocks.take(), retries.take(), refusals.take()};
 }
 
-// Sets the peaks of device_memory to what they are of now.
+// Sets the peaks of `device_memory` to the present values.
 inline void device_reset_peak_memory(const Device &device) {
   detail::check(::tensor_device_reset_peak_memory(device));
 }
 
-// Makes allocations on `device` fail with TENSOR_ERROR_MEMORY that would have the library take more than `nbytes` of the driver, once it has
-// given back what is kept for reuse. 0 means no limit.
+// Sets the limit of memory reserved on `device`: an allocation that would exceed `nbytes` after
+// cached memory is released returns a memory error. 0 means no limit.
 inline void device_set_memory_limit(const Device &device, Int nbytes) {
   detail::check(::tensor_device_set_memory_limit(device, nbytes));
 }
 
-// The index of the device that "cuda" without an index means in calls of this thread: 0 until device_set_current changes it; -1 for types
-// whose devices have no index. The device need not be there.
+// Returns the index of the current device of a type in the calling thread, which "cuda" without an
+// index denotes: 0 until `device_set_current` changes it; -1 for types whose devices have no index.
+// The device need not be available.
 inline int64_t device_current(const Text &type) {
   detail::Result<int64_t> out;
   detail::check(::tensor_device_current(detail::text("device_current: type", type), out.put()));
   return out.take();
 }
 
-// Makes `device`, which must be there and have an index, the one that its type without an index means in calls of this thread. Tensors stay
-// where they are.
+// Sets the current device of its type for the calling thread. `device` must be available and have
+// an index. Existing tensors are not moved.
 inline void device_set_current(const Device &device) {
   detail::check(::tensor_device_set_current(device));
 }
 
-// The name that the driver has for `device`.
+// Returns the name of `device`, as reported by the driver.
 inline std::string device_name(const Device &device) {
   detail::Result<std::string> out;
   detail::check(::tensor_device_name(device, out.put()));
   return out.take();
 }
 
-// The identity of `device`, the same in every process, in hexadecimal digits.
+// Returns the unique id of `device`, equal in all processes, as hexadecimal digits.
 inline std::string device_uuid(const Device &device) {
   detail::Result<std::string> out;
   detail::check(::tensor_device_uuid(device, out.put()));
   return out.take();
 }
 
-// A number that the driver has of `device`: "major" and "minor" of the compute capability, "total_memory" in bytes, "multi_processor_count",
-// "warp_size", "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block", "L2_cache_size", "clock_rate" and
-// "memory_clock_rate" in kHz, "memory_bus_width" in bits, "pci_bus_id" and others; the error for an unknown name lists them.
+// Returns an attribute of `device`, as reported by the driver: "major" and "minor" of the compute
+// capability, "total_memory" in bytes, "multi_processor_count", "warp_size",
+// "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block",
+// "L2_cache_size", "clock_rate" and "memory_clock_rate" in kHz, "memory_bus_width" in bits,
+// "pci_bus_id" and others; the error for an unknown name lists them.
 inline int64_t device_attribute(const Device &device, const Text &name) {
   detail::Result<int64_t> out;
   detail::check(::tensor_device_attribute(device, detail::text("device_attribute: name", name), out.put()));
   return out.take();
 }
 
-// Whether `device` can use the memory of `peer` by itself. Copies between the two then do not go through the host.
+// Returns whether `device` can access the memory of `peer` directly. Copies between the two then
+// bypass the host.
 inline bool device_can_access_peer(const Device &device, const Device &peer) {
   detail::Result<bool> out;
   detail::check(::tensor_device_can_access_peer(device, peer, out.put()));
   return out.take();
 }
 
-// The device of a type that has the memory at `data`, as its driver knows; the current one for NULL. Memory of the host is refused.
+// Returns the device of a type whose memory contains `data`, as reported by its driver; the current
+// device for NULL. Host memory is an error.
 inline Device device_of_pointer(const Text &type, const void * data) {
   detail::Result<Device> out;
   detail::check(::tensor_device_of_pointer(detail::text("device_of_pointer: type", type), data, out.put()));
   return out.take();
 }
 
-// A stream of `device`: a queue of work that is done in order, independent of other streams'. Smaller priorities go first; out of range they
-// count as the nearest (stream_priorities). A stream is a number, which stays good until the process ends; there are 32 of each priority,
-// which are given out in turn. Streams without a device, such as that of the CPU, are refused.
+// Creates a stream of `device`: a queue of work that is executed in order, independently of other
+// streams. Smaller numbers of `priority` have precedence; values out of range are clamped
+// (`stream_priorities`). A stream is a number that is valid until the process ends; there are 32
+// for each priority, returned in rotation. Devices without streams, such as the CPU, are an error.
 inline int64_t stream_new(const Device &device, Int priority = 0) {
   detail::Result<int64_t> out;
   detail::check(::tensor_stream_new(device, priority, out.put()));
   return out.take();
 }
 
-// The range of priorities of the streams of `device`; the greatest is the smaller number.
+// Returns the range of stream priorities of `device`, the least and the greatest; the greatest is
+// the smaller number.
 inline StreamPrioritiesResult stream_priorities(const Device &device) {
   detail::Result<int64_t> least;
   detail::Result<int64_t> greatest;
@@ -2248,140 +2388,153 @@ inline StreamPrioritiesResult stream_priorities(const Device &device) {
   return {least.take(), greatest.take()};
 }
 
-// The stream behind a handle of the driver's (a CUstream), which another library has made and must keep until the process ends.
+// Returns a stream for a driver handle (CUstream) of another library, which must keep it until the
+// process ends.
 inline int64_t stream_external(const Device &device, Int handle) {
   detail::Result<int64_t> out;
   detail::check(::tensor_stream_external(device, handle, out.put()));
   return out.take();
 }
 
-// The stream in which the calls of this thread leave their work for `device`: the default one until stream_set_current changes it.
+// Returns the current stream of `device` in the calling thread: the default stream until
+// `stream_set_current` changes it.
 inline int64_t stream_current(const Device &device) {
   detail::Result<int64_t> out;
   detail::check(::tensor_stream_current(device, out.put()));
   return out.take();
 }
 
-// Has the calls of this thread leave their work for the stream's device in `stream`. What other streams are still to write must be waited for
-// (stream_wait_stream).
+// Sets the current stream of its device for the calling thread. Results that other streams have yet
+// to write require `stream_wait_stream`.
 inline void stream_set_current(Int stream) {
   detail::check(::tensor_stream_set_current(stream));
 }
 
-// The default stream of `device`, which every thread begins with.
+// Returns the default stream of `device`, which is the initial current stream of each thread.
 inline int64_t stream_default(const Device &device) {
   detail::Result<int64_t> out;
   detail::check(::tensor_stream_default(device, out.put()));
   return out.take();
 }
 
-// The device of `stream`.
+// Returns the device of a stream.
 inline Device stream_device(Int stream) {
   detail::Result<Device> out;
   detail::check(::tensor_stream_device(stream, out.put()));
   return out.take();
 }
 
-// The driver's handle of `stream` (a CUstream), for other libraries.
+// Returns the driver handle (CUstream) of a stream, for other libraries.
 inline int64_t stream_handle(Int stream) {
   detail::Result<int64_t> out;
   detail::check(::tensor_stream_handle(stream, out.put()));
   return out.take();
 }
 
-// Whether all work that `stream` was given is done.
+// Returns whether all work submitted to a stream is complete.
 inline bool stream_query(Int stream) {
   detail::Result<bool> out;
   detail::check(::tensor_stream_query(stream, out.put()));
   return out.take();
 }
 
-// Waits until all work that `stream` was given is done. What failed meanwhile is an error here.
+// Waits until all work submitted to a stream is complete. Asynchronous failures are reported here.
 inline void stream_synchronize(Int stream) {
   detail::check(::tensor_stream_synchronize(stream));
 }
 
-// Has work that `stream` is given from now on wait for all that `other` was given till now. The caller does not wait.
+// Makes work submitted to `stream` from now on wait for all work submitted to `other` so far. Does
+// not block the caller.
 inline void stream_wait_stream(Int stream, Int other) {
   detail::check(::tensor_stream_wait_stream(stream, other));
 }
 
-// Has work that `stream` is given from now on wait for what `event` was last recorded behind; without effect for an event that was not. The
-// caller does not wait.
+// Makes work submitted to `stream` from now on wait for the last record of `event`; no effect if it
+// was not recorded. Does not block the caller.
 inline void stream_wait_event(Int stream, Int event) {
   detail::check(::tensor_stream_wait_event(stream, event));
 }
 
-// A mark for the work of streams, which event_record sets, on devices of the type of `device`. With `timing` it has the time for
-// event_elapsed_time; with `blocking` a thread that waits for it sleeps. It is a number; free it with event_free.
+// Creates an event, a marker in a stream, for devices of the type of `device`. `timing` enables
+// `event_elapsed_time`; with `blocking`, a thread that waits for it sleeps. An event is a number;
+// free it with `event_free`.
 inline int64_t event_new(const Device &device, Bool timing = false, Bool blocking = false) {
   detail::Result<int64_t> out;
   detail::check(::tensor_event_new(device, timing, blocking, out.put()));
   return out.take();
 }
 
-// Frees an event. Streams that wait for it still do.
+// Frees an event. Streams that wait for it are not affected.
 inline void event_free(Int event) {
   detail::check(::tensor_event_free(event));
 }
 
-// Sets `event` behind all work that `stream` was given till now. The first stream's device is the event's from then on.
+// Records `event` in `stream`, after all work submitted so far. The device of the first stream
+// becomes that of the event.
 inline void event_record(Int event, Int stream) {
   detail::check(::tensor_event_record(event, stream));
 }
 
-// Whether the work that `event` was last recorded behind is done; true for an event that was not recorded.
+// Returns whether the work before the last record of an event is complete; true for an event that
+// was not recorded.
 inline bool event_query(Int event) {
   detail::Result<bool> out;
   detail::check(::tensor_event_query(event, out.put()));
   return out.take();
 }
 
-// Waits for the work that `event` was last recorded behind; returns at once for an event that was not recorded.
+// Waits for the work before the last record of an event; returns immediately for an event that was
+// not recorded.
 inline void event_synchronize(Int event) {
   detail::check(::tensor_event_synchronize(event));
 }
 
-// The milliseconds between two events with timing, which were recorded on one device and whose work is done.
+// Returns the time between two events in milliseconds. Both must have timing, be recorded on the
+// same device, and be complete.
 inline double event_elapsed_time(Int start, Int end) {
   detail::Result<double> out;
   detail::check(::tensor_event_elapsed_time(start, end, out.put()));
   return out.take();
 }
 
-// The driver's handle of `event` (a CUevent), for other libraries; 0 before it is recorded.
+// Returns the driver handle (CUevent) of an event, for other libraries; 0 before it is recorded.
 inline int64_t event_handle(Int event) {
   detail::Result<int64_t> out;
   detail::check(::tensor_event_handle(event, out.put()));
   return out.take();
 }
 
-// The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
-// the result are the innermost ones, by their strides in `self`.
+// Computes the discrete Fourier transform of complex numbers along `dim`, forward or inverse, times
+// `scale`. The functions of `fft` call it. The dimensions `dim` are the innermost ones of the
+// result in memory, in the order of their strides in `self`.
 inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, Real scale = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_c2c(self.get(), dim.data(), dim.size(), forward, scale, out.put()));
   return out.take();
 }
 
-// The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
-// halves are to be had along one dimension.
+// Computes the discrete Fourier transform of real numbers along `dim`, times `scale`. `onesided`
+// keeps the first n // 2 + 1 elements of the last of `dim`; two-sided transforms support one
+// dimension.
 inline Tensor fft_r2c(const Tensor &self, const Ints &dim, Bool onesided = true, Real scale = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_r2c(self.get(), dim.data(), dim.size(), onesided, scale, out.put()));
   return out.take();
 }
 
-// The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+// Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
+// `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_c2r(self.get(), dim, size, scale, out.put()));
   return out.take();
 }
 
-// The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
-// `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
-// Integers and bool count as the default dtype.
+// Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
+// exp(-2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements along `dim`.
+// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
+// dtype.
 namespace fft {
 inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2396,9 +2549,11 @@ inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<I
 }
 }  // namespace fft
 
-// The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
-// `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
-// Integers and bool count as the default dtype.
+// Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
+// k of Y[k] * exp(2 * pi * i * j * k / n)`. `self` is truncated or zero-padded to `n` elements
+// along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by
+// n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
+// the default dtype.
 namespace fft {
 inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2413,9 +2568,11 @@ inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<
 }
 }  // namespace fft
 
-// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
-// cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
-// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+// Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
+// elements, of which the others are conjugates. Complex input is an error. `self` is truncated or
+// zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
+// divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+// Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2430,10 +2587,12 @@ inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<
 }
 }  // namespace fft
 
-// The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
-// as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
-// which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
-// count as the default dtype.
+// Computes the inverse of `rfft`: the real tensor of size `n` along `dim` (default: 2 * (size - 1))
+// from one-sided Hermitian input. `self` is truncated or zero-padded to n // 2 + 1 elements; the
+// imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
+// selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
+// dtype.
 namespace fft {
 inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2448,10 +2607,12 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 }
 }  // namespace fft
 
-// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
-// even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
-// 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
-// by its root. Integers and bool count as the default dtype.
+// Computes the one-dimensional discrete Fourier transform of a Hermitian signal, given by its first
+// half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `self` is truncated
+// or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and of the last
+// one for an even n, are ignored. `norm` selects the normalization: "backward" (default) divides
+// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and
+// bool are converted to the default dtype.
 namespace fft {
 inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2466,9 +2627,11 @@ inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<
 }
 }  // namespace fft
 
-// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
-// zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-// others, "ortho" both by its root. Integers and bool count as the default dtype.
+// Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
+// input. Complex input is an error. `self` is truncated or zero-padded to `n` elements along `dim`.
+// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
+// dtype.
 namespace fft {
 inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2483,9 +2646,10 @@ inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional
 }
 }  // namespace fft
 
-// The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
-// that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
-// by its root. Integers and bool count as the default dtype.
+// Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists the
+// sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects
+// the normalization: "backward" (default) divides inverse transforms by n, "forward" forward
+// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2500,9 +2664,11 @@ inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 }
 }  // namespace fft
 
-// The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
-// which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
-// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+// Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
+// to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
+// `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
+// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
+// sqrt(n). Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2517,9 +2683,11 @@ inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 }
 }  // namespace fft
 
-// The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
-// `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
-// root. Integers and bool count as the default dtype.
+// Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
+// `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a
+// size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
+// "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the
+// default dtype.
 namespace fft {
 inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2534,9 +2702,11 @@ inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 }
 }  // namespace fft
 
-// The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
-// `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
-// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+// Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
+// `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
+// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
+// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2551,10 +2721,11 @@ inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 }
 }  // namespace fft
 
-// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
-// sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
-// tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
-// and bool count as the default dtype.
+// Computes the two-dimensional discrete Fourier transform of real input along the dimensions `dim`:
+// the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes along
+// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
+// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2569,10 +2740,12 @@ inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 }
 }  // namespace fft
 
-// The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
-// or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
-// `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
-// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+// Computes the n-dimensional discrete Fourier transform of real input along the dimensions `dim`:
+// the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
+// dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
+// is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
+// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
+// sqrt(n). Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2587,9 +2760,11 @@ inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 }
 }  // namespace fft
 
-// The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
-// or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
-// by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
+// Computes the inverse of `rfft2`: a real tensor from one-sided Hermitian input, along the
+// dimensions `dim`. `s` lists the sizes along `dim`, to which `self` is truncated or zero-padded;
+// -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
+// selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
 // dtype.
 namespace fft {
 inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
@@ -2605,10 +2780,12 @@ inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 }
 }  // namespace fft
 
-// The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
-// unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
-// result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-// others, "ortho" both by its root. Integers and bool count as the default dtype.
+// Computes the inverse of `rfftn`: a real tensor from one-sided Hermitian input, along the
+// dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
+// lists the sizes along `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. The
+// last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the normalization:
+// "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
+// both by sqrt(n). Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2623,10 +2800,12 @@ inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 }
 }  // namespace fft
 
-// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
-// to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
-// which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
-// count as the default dtype.
+// Computes the two-dimensional discrete Fourier transform of a Hermitian signal, given by its first
+// half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to which
+// `self` is truncated or zero-padded; -1 keeps a size. The last size is that of the result; it
+// defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
+// inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and
+// bool are converted to the default dtype.
 namespace fft {
 inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2641,10 +2820,13 @@ inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 }
 }  // namespace fft
 
-// The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
-// that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
-// one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
-// ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+// Computes the n-dimensional discrete Fourier transform of a Hermitian signal, given by its first
+// half, along the dimensions `dim`; the result is real. `dim` defaults to all dimensions, or to the
+// last ones if `s` is given. `s` lists the sizes along `dim`, to which `self` is truncated or
+// zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1).
+// `norm` selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+// forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
+// dtype.
 namespace fft {
 inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2659,10 +2841,11 @@ inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 }
 }  // namespace fft
 
-// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
-// which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
-// is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
-// default dtype.
+// Computes the inverse of `hfft2`: the nonredundant half of the inverse transform of real input,
+// along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
+// `dim`, to which `self` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+// normalization: "backward" (default) divides inverse transforms by n, "forward" forward
+// transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2677,10 +2860,12 @@ inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 }
 }  // namespace fft
 
-// The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
-// `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
-// is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-// others, "ortho" both by its root. Integers and bool count as the default dtype.
+// Computes the inverse of `hfftn`: the nonredundant half of the inverse transform of real input,
+// along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults to all
+// dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which `self`
+// is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization: "backward"
+// (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
+// sqrt(n). Integers and bool are converted to the default dtype.
 namespace fft {
 inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2695,7 +2880,8 @@ inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 }
 }  // namespace fft
 
-// `self` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
+// Shifts the zero frequency to the center: rolls `self` by half of its size along `dim` (default:
+// all dimensions).
 namespace fft {
 inline Tensor fftshift(const Tensor &self, const Ints &dim = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2704,7 +2890,7 @@ inline Tensor fftshift(const Tensor &self, const Ints &dim = std::nullopt) {
 }
 }  // namespace fft
 
-// The inverse of `fftshift`.
+// Computes the inverse of `fftshift`.
 namespace fft {
 inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
   detail::Result<Tensor> out;
@@ -2713,7 +2899,8 @@ inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
 }
 }  // namespace fft
 
-// The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+// Returns the frequencies of the elements of `fft` of `n` samples with spacing `d`: 0, 1, ..., (`n`
+// - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
 namespace fft {
 inline Tensor fftfreq(Int n, Real d = 1.0, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -2728,7 +2915,8 @@ inline void fftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &o
 }
 }  // namespace fft
 
-// The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
+// Returns the frequencies of the elements of `rfft` of `n` samples with spacing `d`: 0, 1, ..., `n`
+// // 2, divided by `n` * `d`.
 namespace fft {
 inline Tensor rfftfreq(Int n, Real d = 1.0, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -2743,67 +2931,83 @@ inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &
 }
 }  // namespace fft
 
-// `self` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
-// end (circular); what `stft` pads with.
+// Pads the last dimension with `before` and `after` elements, in the mode "reflect" (default),
+// "constant" (zeros), "replicate" or "circular". `stft` calls it.
 inline Tensor signal_pad(const Tensor &self, Int before, Int after, const Text &mode = "reflect") {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_pad(self.get(), before, after, detail::text("signal_pad: mode", mode), out.put()));
   return out.take();
 }
 
-// The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
-// given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
-// them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
-// on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
-// (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
-// dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+// Computes the short-time Fourier transform (STFT) of a signal, or of each row of a matrix: the
+// Fourier transforms of frames of `n_fft` samples, `hop_length` samples apart (default: `n_fft` //
+// 4), multiplied by `window`. `window` has `win_length` samples, centered in the frame (default:
+// ones). Returns a tensor of shape (..., frequencies, frames).
+//
+// `center` pads the signal by `n_fft` // 2 samples on both sides, so that frame i is centered at
+// sample i * `hop_length`; `pad_mode` is "reflect" (default), "constant", "replicate" or
+// "circular". `normalized` divides by sqrt(n_fft). `onesided` returns the n_fft // 2 + 1
+// nonnegative frequencies (default, unless signal or window are complex). `return_complex` is
+// required for real signals; false returns real and imaginary parts in a last dimension of size 2.
+// `align_to_window`, without `center`, pads the signal so that the first window starts with it.
 inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const Text &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, detail::text("stft: pad_mode", pad_mode), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
   return out.take();
 }
 
-// The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
-// and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
-// result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+// Computes the inverse short-time Fourier transform: the signal whose `stft` with the same
+// arguments is closest to `self`, a complex tensor of shape (..., frequencies, frames), in the
+// least-squares sense (overlap-add). The sum of the squared windows must be nonzero everywhere.
+// `length` is the length of the result, zero-padded if necessary. `return_complex` returns a
+// complex signal, and requires all frequencies.
 inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Int> &length = std::nullopt, Bool return_complex = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_istft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, normalized, detail::get(onesided), detail::get(length), return_complex, out.put()));
   return out.take();
 }
 
-// Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
-// place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
-// "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
-// {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"counter": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
-// {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}, {"text": "base64"} for text
-// with halves of surrogate pairs; {"def": n, "value": v} is a value that occurs again as {"ref": n}. A tensor's first node may also
-// have its attributes, as "state": {"dict": ...}, and "parameter": true for a parameter that requires grad. Tensors that share a storage share it after loading. A storage is saved whole, or
-// with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
+// Saves tensors and containers of them to a file in PyTorch's format (`torch.save`). The file
+// replaces an existing one atomically. Tensors must be strided, on the CPU or the meta device.
+// Tensors that share a storage share it after loading; a storage is saved whole, or, with
+// `compact`, as far as the tensors reach.
+//
+// `structure` is JSON: null, true, 1, 2.5, "text", lists, and objects that tag other types:
+// {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]}, {"dict": [[key,
+// value], ...]}, {"ordered_dict": ...}, {"counter": ...}, {"set": [...]}, {"size": [2, 3]},
+// {"dtype": "float32"}, {"device": "cpu"}, {"layout": "strided"}, {"complex": [re, im]}, {"bytes":
+// "base64"}, {"float": "nan"}, {"int": "digits"}, {"text": "base64"} for strings with lone
+// surrogates; {"def": n, "value": v} is a value that occurs again as {"ref": n}. The first
+// occurrence of a tensor may also have attributes, as "state": {"dict": ...}, and "parameter": true
+// for a parameter that requires grad.
 inline void save(const Text &path, const Text &structure, const Tensors &tensors, Bool compact = false) {
   detail::check(::tensor_save(detail::text("save: path", path), detail::text("save: structure", structure), tensors.data(), tensors.size(), compact));
 }
 
-// The bytes of the file that save writes, as a uint8 tensor of one dimension.
+// Returns the contents of the file that `save` writes, as a 1-D uint8 tensor.
 inline Tensor save_bytes(const Text &structure, const Tensors &tensors, Bool compact = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_save_bytes(detail::text("save_bytes: structure", structure), tensors.data(), tensors.size(), compact, out.put()));
   return out.take();
 }
 
-// Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
+// Saves a dict of named tensors in PyTorch's format, as `save` does. There must be as many names as
+// tensors, all different.
 inline void save_dict(const Text &path, const Strings &names, const Tensors &tensors, Bool compact = false) {
   detail::check(::tensor_save_dict(detail::text("save_dict: path", path), names.data("save_dict: names"), names.size(), tensors.data(), tensors.size(), compact));
 }
 
-// Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
-// tensors that it names by number.
-// `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
-// ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
-// compared, and writes stay in this process; the file must not shrink meanwhile.
-// Files that PyTorch wrote before version 1.6 are read too, without `mmap`. Of a TorchScript archive, the result is an ordered dict of the
-// module's tensors by name, with those of its constants as "constants.0" and so on.
-// Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
+// Loads a file in PyTorch's format (`torch.load` with weights_only): returns the JSON structure of
+// its containers, as `save` accepts it, and the tensors.
+//
+// `map_location` is a device for all tensors ("cpu"), or pairs of saved and target devices
+// ("cuda:0=cpu,cuda:1=cpu"). `mmap` maps the file: bytes are read on first use, checksums are not
+// verified, writes are private to the process, and the file must not shrink meanwhile. Files of
+// PyTorch before version 1.6 are supported without `mmap`. A TorchScript archive is loaded as an
+// ordered dict of the tensors of the module, with its constants as "constants.0" and so on.
+//
+// Nothing is executed: globals other than those of tensors, storages and plain containers are an
+// error, and so are damaged files.
 inline LoadResult load(const Text &path, const std::optional<Text> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
@@ -2811,7 +3015,7 @@ inline LoadResult load(const Text &path, const std::optional<Text> &map_location
   return {structure.take(), tensors.take()};
 }
 
-// Loads from the bytes of a file, a contiguous uint8 tensor, as load does.
+// Loads the contents of a file in PyTorch's format, a contiguous uint8 tensor. See `load`.
 inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<Text> &map_location = std::nullopt) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
@@ -2819,7 +3023,8 @@ inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<Text> 
   return {structure.take(), tensors.take()};
 }
 
-// Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
+// Loads a file in PyTorch's format with a dict of tensors under string keys, such as a state_dict:
+// returns the names and the tensors in the order of the dict. See `load`.
 inline LoadDictResult load_dict(const Text &path, const std::optional<Text> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
@@ -2827,22 +3032,23 @@ inline LoadDictResult load_dict(const Text &path, const std::optional<Text> &map
   return {names.take(), tensors.take()};
 }
 
-// Writes a zip archive of named records, the container of PyTorch's files, at once in the place of an older file. Each record is a
-// contiguous uint8 tensor of one dimension and starts at a multiple of 64 bytes; names differ. Nothing is compressed, and the archive
-// depends on names and records alone.
+// Writes a zip archive of named records, the container of PyTorch's files; it replaces an existing
+// file atomically. Each record is a contiguous 1-D uint8 tensor, stored uncompressed and aligned to
+// 64 bytes; names must be unique. The archive depends only on names and records.
 inline void archive_save(const Text &path, const Strings &names, const Tensors &records) {
   detail::check(::tensor_archive_save(detail::text("archive_save: path", path), names.data("archive_save: names"), names.size(), records.data(), records.size()));
 }
 
-// Returns the bytes of the archive that archive_save writes, as a uint8 tensor of one dimension.
+// Returns the contents of the archive that `archive_save` writes, as a 1-D uint8 tensor.
 inline Tensor archive_save_bytes(const Strings &names, const Tensors &records) {
   detail::Result<Tensor> out;
   detail::check(::tensor_archive_save_bytes(names.data("archive_save_bytes: names"), names.size(), records.data(), records.size(), out.put()));
   return out.take();
 }
 
-// Reads all records of a zip archive as uint8 tensors, compressed or not. Checksums are compared. With `mmap` the file is mapped: records that
-// are not compressed are read when they are used, without a comparison, and writes stay in this process; the file must not shrink meanwhile.
+// Reads all records of a zip archive, compressed or not, as uint8 tensors, and verifies their
+// checksums. `mmap` maps the file: uncompressed records are read on first use, without
+// verification, writes are private to the process, and the file must not shrink meanwhile.
 inline ArchiveLoadResult archive_load(const Text &path, Bool mmap = false) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> records;
@@ -2850,7 +3056,7 @@ inline ArchiveLoadResult archive_load(const Text &path, Bool mmap = false) {
   return {names.take(), records.take()};
 }
 
-// Reads the records of an archive in a contiguous uint8 tensor, as archive_load does.
+// Reads all records of a zip archive in a contiguous uint8 tensor. See `archive_load`.
 inline ArchiveLoadBytesResult archive_load_bytes(const Tensor &data) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> records;
@@ -2858,30 +3064,32 @@ inline ArchiveLoadBytesResult archive_load_bytes(const Tensor &data) {
   return {names.take(), records.take()};
 }
 
-// Returns the bytes of a pickle, a contiguous uint8 tensor, in which the names that it imports from the module `old`, and from modules in it,
-// are those of the module `new`. Strings stay as they are. Nothing is imported or executed.
+// Returns a pickle, a contiguous uint8 tensor, in which globals of the module `old`, and of its
+// submodules, are those of the module `new`. Strings are unchanged. Nothing is imported or
+// executed.
 inline Tensor pickle_rename(const Tensor &data, const Text &old, const Text &new_) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pickle_rename(data.get(), detail::text("pickle_rename: old", old), detail::text("pickle_rename: new", new_), out.put()));
   return out.take();
 }
 
-// Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
-// Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
+// Saves named tensors to a safetensors file, which replaces an existing one atomically. `metadata`
+// is a JSON object of strings. Tensors that are not contiguous or share memory are written
+// separately. The format does not support complex128 and complex32.
 inline void safetensors_save_file(const Text &path, const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) {
   detail::check(::tensor_safetensors_save_file(detail::text("safetensors_save_file: path", path), names.data("safetensors_save_file: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save_file: metadata", metadata)));
 }
 
-// The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
+// Returns the contents of the file that `safetensors_save_file` writes, as a 1-D uint8 tensor.
 inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_safetensors_save(names.data("safetensors_save: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save: metadata", metadata), out.put()));
   return out.take();
 }
 
-// Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
-// with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
-// not shrink meanwhile. All rules of the format are checked.
+// Loads a safetensors file: all tensors, or those named in `only`, and its metadata, a JSON object
+// or "". `mmap` (default) maps the file: bytes are read on first use, writes are private to the
+// process, and the file must not shrink meanwhile. A file that violates the format is an error.
 inline SafetensorsLoadFileResult safetensors_load_file(const Text &path, const Strings &only = std::nullopt, Bool mmap = true) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
@@ -2890,7 +3098,7 @@ inline SafetensorsLoadFileResult safetensors_load_file(const Text &path, const S
   return {names.take(), tensors.take(), metadata.take()};
 }
 
-// Loads from the bytes of a safetensors file, a contiguous uint8 tensor.
+// Loads the contents of a safetensors file, a contiguous uint8 tensor. See `safetensors_load_file`.
 inline SafetensorsLoadResult safetensors_load(const Tensor &data) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
@@ -2899,8 +3107,8 @@ inline SafetensorsLoadResult safetensors_load(const Tensor &data) {
   return {names.take(), tensors.take(), metadata.take()};
 }
 
-// Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
-// libtensor does not have.
+// Maps a safetensors file without reading its data: returns the validated header in JSON, and the
+// tensors, except those of unsupported dtypes.
 inline SafetensorsOpenResult safetensors_open(const Text &path) {
   detail::Result<std::string> header;
   detail::Result<std::vector<std::string>> names;
@@ -2909,55 +3117,58 @@ inline SafetensorsOpenResult safetensors_open(const Text &path) {
   return {header.take(), names.take(), tensors.take()};
 }
 
-// Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
-// place in the format.
+// Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
+// not support bfloat16 and complex32.
 inline void npy_save(const Text &path, const Tensor &self) {
   detail::check(::tensor_npy_save(detail::text("npy_save: path", path), self.get()));
 }
 
-// The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
+// Returns the contents of the file that `npy_save` writes, as a 1-D uint8 tensor.
 inline Tensor npy_save_bytes(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_npy_save_bytes(self.get(), out.put()));
   return out.take();
 }
 
-// Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
-// objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
+// Loads a tensor from a NumPy .npy file. Arrays in Fortran order keep their strides; big-endian
+// arrays are converted; arrays of dtype object are an error. `mmap` maps the file: bytes are read
+// on first use, and writes are private to the process.
 inline Tensor npy_load(const Text &path, Bool mmap = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_npy_load(detail::text("npy_load: path", path), mmap, out.put()));
   return out.take();
 }
 
-// Loads from the bytes of a .npy file, a contiguous uint8 tensor.
+// Loads a tensor from the contents of a NumPy .npy file, a contiguous uint8 tensor.
 inline Tensor npy_load_bytes(const Tensor &data) {
   detail::Result<Tensor> out;
   detail::check(::tensor_npy_load_bytes(data.get(), out.put()));
   return out.take();
 }
 
-// How many bytes a .npy file has, told by its first ones, a contiguous uint8 tensor: what to take of a stream in which more follows.
-// Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
+// Returns the length of a .npy file in bytes, from its first bytes, a contiguous uint8 tensor, to
+// read it from a stream. For 12 bytes it returns the number of bytes that are required; for these,
+// the length of the file.
 inline int64_t npy_length(const Tensor &head) {
   detail::Result<int64_t> out;
   detail::check(::tensor_npy_length(head.get(), out.put()));
   return out.take();
 }
 
-// Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
+// Saves named tensors to a NumPy .npz file, uncompressed, which replaces an existing one
+// atomically.
 inline void npz_save(const Text &path, const Strings &names, const Tensors &tensors) {
   detail::check(::tensor_npz_save(detail::text("npz_save: path", path), names.data("npz_save: names"), names.size(), tensors.data(), tensors.size()));
 }
 
-// The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
+// Returns the contents of the file that `npz_save` writes, as a 1-D uint8 tensor.
 inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_npz_save_bytes(names.data("npz_save_bytes: names"), names.size(), tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
-// Loads all tensors of an .npz file, compressed or not. Checksums are compared.
+// Loads all tensors of a NumPy .npz file, compressed or not, and verifies checksums.
 inline NpzLoadResult npz_load(const Text &path) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
@@ -2965,7 +3176,7 @@ inline NpzLoadResult npz_load(const Text &path) {
   return {names.take(), tensors.take()};
 }
 
-// Loads from the bytes of an .npz file, a contiguous uint8 tensor.
+// Loads all tensors from the contents of a NumPy .npz file, a contiguous uint8 tensor.
 inline NpzLoadBytesResult npz_load_bytes(const Tensor &data) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
@@ -2973,13 +3184,15 @@ inline NpzLoadBytesResult npz_load_bytes(const Tensor &data) {
   return {names.take(), tensors.take()};
 }
 
-// Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
-// older file at once, a link is followed, and pipes and devices are written to.
+// Writes the bytes of a contiguous uint8 tensor to a file, which replaces an existing one
+// atomically after the bytes are on disk. Symbolic links are followed, and pipes and devices are
+// written to.
 inline void file_write(const Text &path, const Tensor &data) {
   detail::check(::tensor_file_write(detail::text("file_write: path", path), data.get()));
 }
 
-// The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+// Computes the square root of each element; NaN for negative real numbers. Integers and bool are
+// converted to the default dtype.
 inline Tensor sqrt(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sqrt(self.get(), out.put()));
@@ -2995,7 +3208,8 @@ inline void sqrt_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sqrt_out(self.get(), out.get()));
 }
 
-// 1 / sqrt(`self`), element by element. Integers and bool count as the default dtype.
+// Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
+// converted to the default dtype.
 inline Tensor rsqrt(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rsqrt(self.get(), out.put()));
@@ -3011,7 +3225,8 @@ inline void rsqrt_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_rsqrt_out(self.get(), out.get()));
 }
 
-// e to the power of every element. Integers and bool count as the default dtype.
+// Computes the exponential function of each element: `e**x`. Integers and bool are converted to the
+// default dtype.
 inline Tensor exp(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_exp(self.get(), out.put()));
@@ -3027,7 +3242,8 @@ inline void exp_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_exp_out(self.get(), out.get()));
 }
 
-// 2 to the power of every element. Integers and bool count as the default dtype.
+// Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
+// dtype.
 inline Tensor exp2(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_exp2(self.get(), out.put()));
@@ -3043,7 +3259,8 @@ inline void exp2_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_exp2_out(self.get(), out.get()));
 }
 
-// exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
+// Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
+// the default dtype.
 inline Tensor expm1(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_expm1(self.get(), out.put()));
@@ -3059,7 +3276,8 @@ inline void expm1_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_expm1_out(self.get(), out.get()));
 }
 
-// The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+// Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
+// Integers and bool are converted to the default dtype.
 inline Tensor log(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log(self.get(), out.put()));
@@ -3075,7 +3293,8 @@ inline void log_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log_out(self.get(), out.get()));
 }
 
-// The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+// Computes the base-2 logarithm of each element. Integers and bool are converted to the default
+// dtype.
 inline Tensor log2(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log2(self.get(), out.put()));
@@ -3091,7 +3310,8 @@ inline void log2_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log2_out(self.get(), out.get()));
 }
 
-// The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+// Computes the base-10 logarithm of each element. Integers and bool are converted to the default
+// dtype.
 inline Tensor log10(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log10(self.get(), out.put()));
@@ -3107,7 +3327,8 @@ inline void log10_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log10_out(self.get(), out.get()));
 }
 
-// log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
+// Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
+// the default dtype.
 inline Tensor log1p(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log1p(self.get(), out.put()));
@@ -3123,7 +3344,8 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_log1p_out(self.get(), out.get()));
 }
 
-// The sine of every element, in radians. Integers and bool count as the default dtype.
+// Computes the sine of each element, in radians. Integers and bool are converted to the default
+// dtype.
 inline Tensor sin(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sin(self.get(), out.put()));
@@ -3139,7 +3361,8 @@ inline void sin_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sin_out(self.get(), out.get()));
 }
 
-// The cosine of every element, in radians. Integers and bool count as the default dtype.
+// Computes the cosine of each element, in radians. Integers and bool are converted to the default
+// dtype.
 inline Tensor cos(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cos(self.get(), out.put()));
@@ -3155,7 +3378,8 @@ inline void cos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_cos_out(self.get(), out.get()));
 }
 
-// The tangent of every element, in radians. Integers and bool count as the default dtype.
+// Computes the tangent of each element, in radians. Integers and bool are converted to the default
+// dtype.
 inline Tensor tan(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tan(self.get(), out.put()));
@@ -3171,7 +3395,8 @@ inline void tan_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_tan_out(self.get(), out.get()));
 }
 
-// The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
+// [-1, 1]. Integers and bool are converted to the default dtype.
 inline Tensor asin(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_asin(self.get(), out.put()));
@@ -3187,8 +3412,10 @@ inline void asin_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_asin_out(self.get(), out.get()));
 }
 
-// Another name of `asin`.
-// The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
+// [-1, 1]. Integers and bool are converted to the default dtype.
+//
+// Alias of `asin`.
 inline Tensor arcsin(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arcsin(self.get(), out.put()));
@@ -3204,7 +3431,8 @@ inline void arcsin_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arcsin_out(self.get(), out.get()));
 }
 
-// The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
+// of [-1, 1]. Integers and bool are converted to the default dtype.
 inline Tensor acos(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_acos(self.get(), out.put()));
@@ -3220,8 +3448,10 @@ inline void acos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_acos_out(self.get(), out.get()));
 }
 
-// Another name of `acos`.
-// The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
+// of [-1, 1]. Integers and bool are converted to the default dtype.
+//
+// Alias of `acos`.
 inline Tensor arccos(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arccos(self.get(), out.put()));
@@ -3237,7 +3467,8 @@ inline void arccos_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arccos_out(self.get(), out.get()));
 }
 
-// The arctangent of every element, in radians. Integers and bool count as the default dtype.
+// Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
+// converted to the default dtype.
 inline Tensor atan(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atan(self.get(), out.put()));
@@ -3253,8 +3484,10 @@ inline void atan_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_atan_out(self.get(), out.get()));
 }
 
-// Another name of `atan`.
-// The arctangent of every element, in radians. Integers and bool count as the default dtype.
+// Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
+// converted to the default dtype.
+//
+// Alias of `atan`.
 inline Tensor arctan(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arctan(self.get(), out.put()));
@@ -3270,7 +3503,8 @@ inline void arctan_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arctan_out(self.get(), out.get()));
 }
 
-// The hyperbolic sine of every element. Integers and bool count as the default dtype.
+// Computes the hyperbolic sine of each element. Integers and bool are converted to the default
+// dtype.
 inline Tensor sinh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sinh(self.get(), out.put()));
@@ -3286,7 +3520,8 @@ inline void sinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sinh_out(self.get(), out.get()));
 }
 
-// The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+// Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
+// dtype.
 inline Tensor cosh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cosh(self.get(), out.put()));
@@ -3302,7 +3537,8 @@ inline void cosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_cosh_out(self.get(), out.get()));
 }
 
-// The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+// Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
+// dtype.
 inline Tensor tanh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tanh(self.get(), out.put()));
@@ -3318,7 +3554,8 @@ inline void tanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_tanh_out(self.get(), out.get()));
 }
 
-// The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
+// default dtype.
 inline Tensor asinh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_asinh(self.get(), out.put()));
@@ -3334,8 +3571,10 @@ inline void asinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_asinh_out(self.get(), out.get()));
 }
 
-// Another name of `asinh`.
-// The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
+// default dtype.
+//
+// Alias of `asinh`.
 inline Tensor arcsinh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arcsinh(self.get(), out.put()));
@@ -3351,7 +3590,8 @@ inline void arcsinh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arcsinh_out(self.get(), out.get()));
 }
 
-// The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
+// and bool are converted to the default dtype.
 inline Tensor acosh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_acosh(self.get(), out.put()));
@@ -3367,8 +3607,10 @@ inline void acosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_acosh_out(self.get(), out.get()));
 }
 
-// Another name of `acosh`.
-// The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
+// and bool are converted to the default dtype.
+//
+// Alias of `acosh`.
 inline Tensor arccosh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arccosh(self.get(), out.put()));
@@ -3384,7 +3626,8 @@ inline void arccosh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arccosh_out(self.get(), out.get()));
 }
 
-// The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1, 1].
+// Integers and bool are converted to the default dtype.
 inline Tensor atanh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atanh(self.get(), out.put()));
@@ -3400,8 +3643,10 @@ inline void atanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_atanh_out(self.get(), out.get()));
 }
 
-// Another name of `atanh`.
-// The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1, 1].
+// Integers and bool are converted to the default dtype.
+//
+// Alias of `atanh`.
 inline Tensor arctanh(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arctanh(self.get(), out.put()));
@@ -3417,7 +3662,8 @@ inline void arctanh_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_arctanh_out(self.get(), out.get()));
 }
 
-// 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
+// Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
+// converted to the default dtype.
 inline Tensor sigmoid(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sigmoid(self.get(), out.put()));
@@ -3433,7 +3679,8 @@ inline void sigmoid_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sigmoid_out(self.get(), out.get()));
 }
 
-// The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
+// Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of the
+// point with y = `self` and x = `other`. Shapes are broadcast.
 inline Tensor atan2(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atan2(self.get(), other.get(), out.put()));
@@ -3449,8 +3696,10 @@ inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_atan2_out(self.get(), other.get(), out.get()));
 }
 
-// Another name of `atan2`.
-// The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
+// Computes the arctangent of `self / other`, element by element, in radians, in the quadrant of the
+// point with y = `self` and x = `other`. Shapes are broadcast.
+//
+// Alias of `atan2`.
 inline Tensor arctan2(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_arctan2(self.get(), other.get(), out.put()));
@@ -3466,7 +3715,8 @@ inline void arctan2_out(const Tensor &out, const Tensor &self, const Tensor &oth
   detail::check(::tensor_arctan2_out(self.get(), other.get(), out.get()));
 }
 
-// sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+// Computes the hypotenuse `sqrt(self**2 + other**2)`, element by element, without overflow of the
+// squares. Shapes are broadcast.
 inline Tensor hypot(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hypot(self.get(), other.get(), out.put()));
@@ -3482,29 +3732,34 @@ inline void hypot_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_hypot_out(self.get(), other.get(), out.get()));
 }
 
-// self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
-// elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
-// dimension is refused with the index, the dimension and its size.
+// Indexes a tensor: `self[index]`. Integers, slices, new axes and the ellipsis return a view (basic
+// indexing). Integer tensors and masks (bool or uint8, of any number of dimensions) return a copy
+// (advanced indexing): they are broadcast, and their dimensions replace the indexed ones if these
+// are adjacent, otherwise they come first. An index out of range is an error, which contains the
+// index, the dimension and its size.
 inline Tensor index_get(const Tensor &self, const Indices &index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_get(self.get(), index.data(), index.size(), out.put()));
   return out.take();
 }
 
-// self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
-// is written; of several writes to one place the last stays.
+// Assigns to indexed elements, in place: `self[index] = value`; `value` is broadcast. With index
+// tensors, the dtypes must be equal. All indices are checked before anything is written. If an
+// element is written several times, the last value is stored.
 inline Tensor index_set_(const Tensor &self, const Indices &index, const Tensor &value) {
   detail::check(::tensor_index_set_(self.get(), index.data(), index.size(), value.get()));
   return self;
 }
 
-// self[index] = number, which the dtype must be able to hold.
+// Assigns a scalar to indexed elements, in place: `self[index] = value`. The dtype must be able to
+// represent the scalar.
 inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const Scalar &value) {
   detail::check(::tensor_index_set_scalar_(self.get(), index.data(), index.size(), value.get()));
   return self;
 }
 
-// Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+// Writes `values`, which are broadcast, to the elements at `indices`: `self[indices] = values`.
+// With `accumulate`, values are added, and those of repeated indices accumulate.
 inline Tensor index_put(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_put(self.get(), indices.data(), indices.size(), values.get(), accumulate, out.put()));
@@ -3516,7 +3771,8 @@ inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tenso
   return self;
 }
 
-// Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
+// Selects slices along dimension `dim`: `out[i] = self[index[i]]` for dim = 0. `index` is an int32
+// or int64 vector of values from 0 to the size of `dim` - 1.
 inline Tensor index_select(const Tensor &self, Int dim, const Tensor &index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_select(self.get(), dim, index.get(), out.put()));
@@ -3527,7 +3783,8 @@ inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, con
   detail::check(::tensor_index_select_out(self.get(), dim, index.get(), out.get()));
 }
 
-// The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
+// Selects the elements where the bool tensor `mask` is true, as a 1-D tensor in row-major order.
+// The shapes are broadcast.
 inline Tensor masked_select(const Tensor &self, const Tensor &mask) {
   detail::Result<Tensor> out;
   detail::check(::tensor_masked_select(self.get(), mask.get(), out.put()));
@@ -3538,7 +3795,8 @@ inline void masked_select_out(const Tensor &out, const Tensor &self, const Tenso
   detail::check(::tensor_masked_select_out(self.get(), mask.get(), out.get()));
 }
 
-// Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+// Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim tensor
+// that the dtype can represent. `mask` is broadcast.
 inline Tensor masked_fill(const Tensor &self, const Tensor &mask, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_masked_fill_scalar(self.get(), mask.get(), value.number(), out.put()) : ::tensor_masked_fill(self.get(), mask.get(), value.get(), out.put()));
@@ -3550,7 +3808,8 @@ inline Tensor masked_fill_(const Tensor &self, const Tensor &mask, const Operand
   return self;
 }
 
-// Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+// Copies consecutive elements of `source`, in row-major order, to the elements where the bool
+// tensor `mask` is true. `source` must have enough elements.
 inline Tensor masked_scatter(const Tensor &self, const Tensor &mask, const Tensor &source) {
   detail::Result<Tensor> out;
   detail::check(::tensor_masked_scatter(self.get(), mask.get(), source.get(), out.put()));
@@ -3562,8 +3821,10 @@ inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tens
   return self;
 }
 
-// For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
-// many dimensions as `self` and no larger apart from `dim`.
+// Gathers elements along dimension `dim`: `out[i][j][k] = self[index[i][j][k]][j][k]` for dim = 0,
+// `self[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
+// is int32 or int64, has the number of dimensions of `self`, and is no larger in the other
+// dimensions.
 inline Tensor gather(const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gather(self.get(), dim, index.get(), sparse_grad, out.put()));
@@ -3574,7 +3835,8 @@ inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Ten
   detail::check(::tensor_gather_out(self.get(), dim, index.get(), sparse_grad, out.get()));
 }
 
-// Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
+// Selects elements by their flat row-major index: `self.flatten()[index]`. Negative indices count
+// from the end. The result has the shape of `index`, an int64 tensor.
 inline Tensor take(const Tensor &self, const Tensor &index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_take(self.get(), index.get(), out.put()));
@@ -3585,7 +3847,8 @@ inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index)
   detail::check(::tensor_take_out(self.get(), index.get(), out.get()));
 }
 
-// `gather` with broadcasting; without `dim` from the flattened tensor.
+// Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
+// selects from the flattened tensor. `argmax` and `argsort` return suitable indices.
 inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_take_along_dim(self.get(), indices.get(), detail::get(dim), out.put()));
@@ -3596,7 +3859,8 @@ inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tens
   detail::check(::tensor_take_along_dim_out(self.get(), indices.get(), detail::get(dim), out.get()));
 }
 
-// The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
+// Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
+// dimensions), in row-major order.
 inline Tensor nonzero(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nonzero(self.get(), out.put()));
@@ -3607,8 +3871,9 @@ inline void nonzero_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_nonzero_out(self.get(), out.get()));
 }
 
-// Returns the first `size` rows of `nonzero`, of int64 (`size`, the number of dimensions), and rows of `fill_value` where there are fewer. Its
-// shape does not depend on values.
+// Returns the indices of the first `size` nonzero elements, as an int64 tensor of shape (`size`,
+// number of dimensions). Missing rows are filled with `fill_value`. The shape does not depend on
+// values.
 inline Tensor nonzero_static(const Tensor &self, Int size, Int fill_value = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nonzero_static(self.get(), size, fill_value, out.put()));
@@ -3619,21 +3884,23 @@ inline void nonzero_static_out(const Tensor &out, const Tensor &self, Int size, 
   detail::check(::tensor_nonzero_static_out(self.get(), size, fill_value, out.get()));
 }
 
-// The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+// Returns the indices of the nonzero elements as one int64 vector for each dimension.
 inline std::vector<Tensor> nonzero_numpy(const Tensor &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_nonzero_numpy(self.get(), out.put(), out.length()));
   return out.take();
 }
 
-// `nonzero` under NumPy's name.
+// Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
+// dimensions). Equivalent to `nonzero`.
 inline Tensor argwhere(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argwhere(self.get(), out.put()));
   return out.take();
 }
 
-// Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+// Writes `source` to the elements with the flat row-major indices `index` (int64). With
+// `accumulate`, values are added.
 inline Tensor put(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_put(self.get(), index.get(), source.get(), accumulate, out.put()));
@@ -3645,8 +3912,9 @@ inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source
   return self;
 }
 
-// The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
-// the last stays.
+// Writes the elements of `src` to `self` at indices along dimension `dim`, the reverse of `gather`:
+// `self[index[i][j]][j] = src[i][j]` for dim = 0. If an element is written several times, the last
+// value is stored.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_src(self.get(), dim, index.get(), src.get(), out.put()));
@@ -3662,7 +3930,8 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
   detail::check(::tensor_scatter_src_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
 
-// Writes one number to the positions that `index` names.
+// Writes the scalar `value` to `self` at indices along dimension `dim`: `self[index[i][j]][j] =
+// value` for dim = 0.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_value(self.get(), dim, index.get(), value.get(), out.put()));
@@ -3678,8 +3947,10 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
   detail::check(::tensor_scatter_value_out(self.get(), dim, index.get(), value.get(), out.get()));
 }
 
-// Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
-// Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
+// Combines the elements of `src` with the elements of `self` at indices along dimension `dim`.
+// `reduce` is "add" or "multiply".
+//
+// Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce) {
   detail::Result<Tensor> out;
@@ -3698,7 +3969,8 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
   detail::check(::tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce), out.get()));
 }
 
-// Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+// Combines the scalar `value` with the elements of `self` at indices along dimension `dim`.
+// `reduce` is "add" or "multiply".
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.put()));
@@ -3714,7 +3986,8 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
   detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.get()));
 }
 
-// Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+// Adds the elements of `src` to `self` at indices along dimension `dim`: `self[index[i][j]][j] +=
+// src[i][j]` for dim = 0, in the order of `index`.
 inline Tensor scatter_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_add(self.get(), dim, index.get(), src.get(), out.put()));
@@ -3730,8 +4003,9 @@ inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, cons
   detail::check(::tensor_scatter_add_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
 
-// Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
-// that were there do not count. Means of integers round down.
+// Reduces the elements of `src` with the elements of `self` at indices along dimension `dim`.
+// `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self` includes the previous values
+// in the reduction. Means of integers are rounded down.
 inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.put()));
@@ -3747,18 +4021,25 @@ inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, c
   detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.get()));
 }
 
-// Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' ('amax', 'amin' too) or 'prod'. `lengths` (..., S), of int32 or int64,
-// says how many elements each of S segments has, which lie behind one another; or `offsets` (..., S + 1) where each begins and the last one ends. `axis` is their last dimension, and
-// those before it are those of `data`; in the result it has size S. A segment without elements gives `initial`, or else 0, NaN, -inf, inf and 1; other segments
-// begin with `initial` too. Lengths that are negative, or do not sum up to the size of `data` along `axis`, are an error, and so are offsets that fall
-// or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
+// Reduces consecutive segments of `data` along `axis`. `reduce` is "sum", "mean", "max" ("amax"),
+// "min" ("amin") or "prod". `lengths` of shape (..., S) are the lengths of the S segments, or
+// `offsets` of shape (..., S + 1) their starts and the end of the last one, of dtype int32 or
+// int64. `axis` is their last dimension; the dimensions before it are those of `data`. The result
+// has size S there.
+//
+// The reduction of a segment starts with `initial`, if given; an empty segment returns it, or 0,
+// NaN, -inf, inf and 1, respectively. Negative lengths, lengths that do not sum to the size of
+// `axis`, and offsets that decrease or are out of range are an error. `unsafe` disables these
+// checks; elements out of range are ignored. `indices` is not supported.
 inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, Int axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_segment_reduce(data.get(), detail::text("segment_reduce: reduce", reduce), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial), out.put()));
   return out.take();
 }
 
-// Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
+// Adds `alpha` times `source` to the slices of `self` along dimension `dim` at the indices of the
+// vector `index`: `self[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be representable
+// in the dtype of `self`.
 inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_add(self.get(), dim, index.get(), source.get(), alpha.get(), out.put()));
@@ -3774,7 +4055,8 @@ inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const 
   detail::check(::tensor_index_add_out(self.get(), dim, index.get(), source.get(), alpha.get(), out.get()));
 }
 
-// Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+// Copies `source` to the slices of `self` along dimension `dim` at the indices of the int64 vector
+// `index`.
 inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_copy(self.get(), dim, index.get(), source.get(), out.put()));
@@ -3790,7 +4072,8 @@ inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const
   detail::check(::tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get()));
 }
 
-// Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+// Fills the slices of `self` along dimension `dim` at the indices of the int64 vector `index` with
+// `value`.
 inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_index_fill_scalar(self.get(), dim, index.get(), value.number(), out.put()) : ::tensor_index_fill(self.get(), dim, index.get(), value.get(), out.put()));
@@ -3802,7 +4085,9 @@ inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, cons
   return self;
 }
 
-// Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+// Reduces `source` into the slices of `self` along dimension `dim` at the indices of the vector
+// `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self` includes the previous
+// values in the reduction.
 inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.put()));
@@ -3818,14 +4103,16 @@ inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, con
   detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.get()));
 }
 
-// The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+// Returns the indices of the nonzero elements as one int64 vector for each dimension. Alias of
+// `nonzero_numpy`.
 inline std::vector<Tensor> where(const Tensor &condition) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_where_condition(condition.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+// Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
+// tensors without elements are ignored. dtypes are promoted.
 inline Tensor cat(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cat(tensors.data(), tensors.size(), dim, out.put()));
@@ -3836,8 +4123,10 @@ inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_cat_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
-// Another name of `cat`.
-// Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+// Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
+// tensors without elements are ignored. dtypes are promoted.
+//
+// Alias of `cat`.
 inline Tensor concat(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_concat(tensors.data(), tensors.size(), dim, out.put()));
@@ -3848,8 +4137,10 @@ inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_concat_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
-// Another name of `cat`.
-// Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+// Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
+// tensors without elements are ignored. dtypes are promoted.
+//
+// Alias of `cat`.
 inline Tensor concatenate(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_concatenate(tensors.data(), tensors.size(), dim, out.put()));
@@ -3860,7 +4151,7 @@ inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim =
   detail::check(::tensor_concatenate_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
-// Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+// Joins tensors of equal shape along a new dimension `dim`. dtypes are promoted.
 inline Tensor stack(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_stack(tensors.data(), tensors.size(), dim, out.put()));
@@ -3871,7 +4162,7 @@ inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_stack_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
-// Joins tensors side by side: along dimension 1, or 0 for vectors.
+// Concatenates tensors horizontally: along dimension 1, or 0 for 1-D tensors.
 inline Tensor hstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hstack(tensors.data(), tensors.size(), out.put()));
@@ -3882,7 +4173,7 @@ inline void hstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_hstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
-// Joins tensors below each other; vectors are rows.
+// Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
 inline Tensor vstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vstack(tensors.data(), tensors.size(), out.put()));
@@ -3893,8 +4184,9 @@ inline void vstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_vstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
-// Another name of `vstack`.
-// Joins tensors below each other; vectors are rows.
+// Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+//
+// Alias of `vstack`.
 inline Tensor row_stack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_row_stack(tensors.data(), tensors.size(), out.put()));
@@ -3905,7 +4197,8 @@ inline void row_stack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_row_stack_out(tensors.data(), tensors.size(), out.get()));
 }
 
-// Joins tensors along the third dimension.
+// Concatenates tensors depthwise, along dimension 2. Tensors of fewer dimensions are expanded as by
+// `atleast_3d`.
 inline Tensor dstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dstack(tensors.data(), tensors.size(), out.put()));
@@ -3916,7 +4209,7 @@ inline void dstack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_dstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
-// Joins tensors side by side; vectors are columns.
+// Concatenates tensors horizontally, with 1-D tensors as columns.
 inline Tensor column_stack(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_column_stack(tensors.data(), tensors.size(), out.put()));
@@ -3927,155 +4220,168 @@ inline void column_stack_out(const Tensor &out, const Tensors &tensors) {
   detail::check(::tensor_column_stack_out(tensors.data(), tensors.size(), out.get()));
 }
 
-// A view of at least 1 dimension.
+// Returns a view of `self` with at least 1 dimension.
 inline Tensor atleast_1d(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atleast_1d(self.get(), out.put()));
   return out.take();
 }
 
-// Views of at least 1 dimension.
+// Returns a view with at least 1 dimension of each tensor.
 inline std::vector<Tensor> atleast_1d(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_atleast_1d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
-// A view of at least 2 dimensions.
+// Returns a view of `self` with at least 2 dimensions. A 1-D tensor becomes a row.
 inline Tensor atleast_2d(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atleast_2d(self.get(), out.put()));
   return out.take();
 }
 
-// Views of at least 2 dimensions.
+// Returns a view with at least 2 dimensions of each tensor.
 inline std::vector<Tensor> atleast_2d(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_atleast_2d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
-// A view of at least 3 dimensions.
+// Returns a view of `self` with at least 3 dimensions. A 2-D tensor of shape (H, W) becomes (H, W,
+// 1).
 inline Tensor atleast_3d(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_atleast_3d(self.get(), out.put()));
   return out.take();
 }
 
-// Views of at least 3 dimensions.
+// Returns a view with at least 3 dimensions of each tensor.
 inline std::vector<Tensor> atleast_3d(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_atleast_3d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Expands all tensors to their common shape, without copying.
+// Broadcasts tensors to their common shape. Returns views.
 inline std::vector<Tensor> broadcast_tensors(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_broadcast_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
-// dimensions.
+// Creates coordinate grids from vectors of one dtype: output k contains the values of vector k
+// along dimension k, expanded over the others. Returns views. `indexing` is "ij" (matrix indexing,
+// default) or "xy" (Cartesian indexing), which swaps the first two dimensions.
 inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<Text> &indexing = std::nullopt) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_meshgrid(tensors.data(), tensors.size(), detail::text("meshgrid: indexing", indexing), out.put(), out.length()));
   return out.take();
 }
 
-// All combinations of one element of each vector, a row for each.
+// Computes the Cartesian product of vectors: each row of the result contains one element of each
+// vector.
 inline Tensor cartesian_prod(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cartesian_prod(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
-// The combinations of `r` elements of a vector, a row for each.
+// Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows repeated
+// elements.
 inline Tensor combinations(const Tensor &self, Int r = 2, Bool with_replacement = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_combinations(self.get(), r, with_replacement, out.put()));
   return out.take();
 }
 
-// Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
+// Creates a block-diagonal matrix from matrices; vectors are rows, and scalars 1 x 1 matrices.
+// dtypes are promoted.
 inline Tensor block_diag(const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_block_diag(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
-// Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
+// Repeats `self` along each dimension, `repeats[i]` times. Copies the data. Additional repeats add
+// leading dimensions.
 inline Tensor repeat(const Tensor &self, const Ints &repeats) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat(self.get(), repeats.data(), repeats.size(), out.put()));
   return out.take();
 }
 
-// `repeat` in which missing leading repeats are 1.
+// Repeats `self` along each dimension, as NumPy's `tile` does: missing leading repeats are 1. See
+// `repeat`.
 inline Tensor tile(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tile(self.get(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
-// Repeats every element of dimension `dim`, or of the flattened tensor.
+// Repeats each element along `dim`, or of the flattened tensor, `repeats` times. `output_size`, if
+// given, must be the size of the result.
 inline Tensor repeat_interleave(const Tensor &self, Int repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat_interleave_int(self.get(), repeats, detail::get(dim), detail::get(output_size), out.put()));
   return out.take();
 }
 
-// Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+// Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times. `output_size`, if
+// given, must be the size of the result.
 inline Tensor repeat_interleave(const Tensor &self, const Tensor &repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat_interleave_tensor(self.get(), repeats.get(), detail::get(dim), detail::get(output_size), out.put()));
   return out.take();
 }
 
-// Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+// Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
+// vector.
 inline Tensor repeat_interleave_(const Tensor &repeats, const std::optional<Int> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat_interleave(repeats.get(), detail::get(output_size), out.put()));
   return out.take();
 }
 
-// Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+// Rolls elements along dimensions by `shifts`: elements shifted past the last position reappear at
+// the first. Without `dims`, rolls the flattened tensor, and restores its shape.
 inline Tensor roll(const Tensor &self, const Ints &shifts, const Ints &dims = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_roll(self.get(), shifts.data(), shifts.size(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
-// Reverses the order of positions in the listed dimensions.
+// Reverses the order of elements along the dimensions `dims`. Returns a copy.
 inline Tensor flip(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flip(self.get(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
-// Reverses the order of columns, dimension 1.
+// Reverses the order of columns (dimension 1). Returns a copy.
 inline Tensor fliplr(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fliplr(self.get(), out.put()));
   return out.take();
 }
 
-// Reverses the order of rows, dimension 0.
+// Reverses the order of rows (dimension 0). Returns a copy.
 inline Tensor flipud(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flipud(self.get(), out.put()));
   return out.take();
 }
 
-// Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+// Rotates a tensor by `k` times 90 degrees in the plane of two dimensions, from the first towards
+// the second.
 inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rot90(self.get(), k, dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
-// Keeps the elements on and below a diagonal of matrices; the others are zero.
+// Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
+// sets the others to 0.
 inline Tensor tril(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tril(self.get(), diagonal, out.put()));
@@ -4091,7 +4397,8 @@ inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_tril_out(self.get(), diagonal, out.get()));
 }
 
-// Keeps the elements on and above a diagonal of matrices; the others are zero.
+// Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
+// sets the others to 0.
 inline Tensor triu(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_triu(self.get(), diagonal, out.put()));
@@ -4107,7 +4414,8 @@ inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_triu_out(self.get(), diagonal, out.get()));
 }
 
-// A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+// Creates a matrix with the vector `self` on diagonal `diagonal`, or returns a copy of that
+// diagonal of a matrix.
 inline Tensor diag(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diag(self.get(), diagonal, out.put()));
@@ -4118,35 +4426,37 @@ inline void diag_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_diag_out(self.get(), diagonal, out.get()));
 }
 
-// Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+// Creates diagonal matrices from the last dimension of `self`, on diagonal `offset` of two new
+// dimensions `dim1` and `dim2`.
 inline Tensor diag_embed(const Tensor &self, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diag_embed(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
-// A matrix with the elements of `self` on its diagonal.
+// Creates a matrix with the flattened elements of `self` on diagonal `offset`.
 inline Tensor diagflat(const Tensor &self, Int offset = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagflat(self.get(), offset, out.put()));
   return out.take();
 }
 
-// A copy of `self` in which `src` replaces a diagonal.
+// Returns a copy of `self` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
+// `src`.
 inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_scatter(self.get(), src.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
-// A copy of `self` in which `src` replaces one position of a dimension.
+// Returns a copy of `self` with the slice `index` of dimension `dim` replaced by `src`.
 inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select_scatter(self.get(), src.get(), dim, index, out.put()));
   return out.take();
 }
 
-// A copy of `self` in which `src` replaces positions start:end:step of a dimension.
+// Returns a copy of `self` with the slice `start:end:step` of dimension `dim` replaced by `src`.
 inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice_scatter(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.put()));
@@ -4157,36 +4467,38 @@ inline void slice_scatter_out(const Tensor &out, const Tensor &self, const Tenso
   detail::check(::tensor_slice_scatter_out(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.get()));
 }
 
-// A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+// Returns a copy of `self` with the elements of `as_strided(size, stride, storage_offset)` replaced
+// by `src`.
 inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided_scatter(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
   return out.take();
 }
 
-// Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
+// Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`.
 inline std::vector<Tensor> unravel_index(const Tensor &indices, const Ints &shape) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unravel_index(indices.get(), shape.data(), shape.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Adds up dimensions until `self` has shape `size`, which must broadcast to its own; `self` itself where it has that shape.
+// Sums `self` over broadcast dimensions such that it has the shape `size`, which must be
+// broadcastable to its shape. Returns `self` if it has that shape.
 inline Tensor sum_to_size(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sum_to_size(self.get(), size.data(), size.size(), out.put()));
   return out.take();
 }
 
-// Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
-// elements away.
+// Pads the last dimensions with `value`. `pad` lists the number of elements added before and after
+// the last dimension, then those of the dimension before it, and so on; negative numbers crop.
 inline Tensor constant_pad_nd(const Tensor &self, const Ints &pad, const Scalar &value = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_constant_pad_nd(self.get(), pad.data(), pad.size(), value.get(), out.put()));
   return out.take();
 }
 
-// Another name of `matmul`.
+// Computes the matrix product. Alias of `matmul`.
 namespace linalg {
 inline Tensor matmul(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
@@ -4201,7 +4513,8 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
 }
 }  // namespace linalg
 
-// The cross product of vectors of three elements along `dim`; the other dimensions broadcast. Both have as many dimensions.
+// Computes the cross product of 3-element vectors along `dim`. The other dimensions are broadcast;
+// both tensors must have the same number of dimensions.
 namespace linalg {
 inline Tensor cross(const Tensor &self, const Tensor &other, Int dim = -1) {
   detail::Result<Tensor> out;
@@ -4216,7 +4529,8 @@ inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other
 }
 }  // namespace linalg
 
-// Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
+// Returns diagonal `offset` of dimensions `dim1` and `dim2` (default: the last two), as a view; the
+// diagonal is the last dimension of the result.
 namespace linalg {
 inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
   detail::Result<Tensor> out;
@@ -4225,7 +4539,8 @@ inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 
 }
 }  // namespace linalg
 
-// The sum of the products of the conjugated elements of `x` and those of `y` along `dim`; the other dimensions broadcast.
+// Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
+// are broadcast.
 namespace linalg {
 inline Tensor vecdot(const Tensor &x, const Tensor &y, Int dim = -1) {
   detail::Result<Tensor> out;
@@ -4240,7 +4555,8 @@ inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int 
 }
 }  // namespace linalg
 
-// The product of two or more matrices in the order that takes the fewest multiplications. The first may be a vector, which counts as a row, and the last, which counts as a column.
+// Computes the product of two or more matrices in the order with the fewest multiplications. The
+// first may be a vector (a row), and the last (a column).
 namespace linalg {
 inline Tensor multi_dot(const Tensors &tensors) {
   detail::Result<Tensor> out;
@@ -4255,8 +4571,9 @@ inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
 }
 }  // namespace linalg
 
-// As `linalg.multi_dot`, of one or more matrices.
-// Deprecated, as in PyTorch, of which calls warn: use linalg.multi_dot, which takes a list.
+// Computes the product of one or more matrices. See `linalg.multi_dot`.
+//
+// Deprecated: use linalg.multi_dot, which takes a list. The first call reports a warning.
 TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
 inline Tensor chain_matmul(const Tensors &matrices) {
   detail::Result<Tensor> out;
@@ -4269,7 +4586,8 @@ inline void chain_matmul_out(const Tensor &out, const Tensors &matrices) {
   detail::check(::tensor_chain_matmul_out(matrices.data(), matrices.size(), out.get()));
 }
 
-// The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
+// Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
+// of the inverse, and require floating-point or complex matrices. Power 0 is the identity.
 namespace linalg {
 inline Tensor matrix_power(const Tensor &self, Int n) {
   detail::Result<Tensor> out;
@@ -4284,7 +4602,7 @@ inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
 }
 }  // namespace linalg
 
-// Another name of `linalg.matrix_power`, and a method.
+// Raises square matrices to an integer power. Alias of `linalg.matrix_power`.
 inline Tensor matrix_power(const Tensor &self, Int n) {
   detail::Result<Tensor> out;
   detail::check(::tensor_matrix_power(self.get(), n, out.put()));
@@ -4295,8 +4613,9 @@ inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
   detail::check(::tensor_matrix_power_out(self.get(), n, out.get()));
 }
 
-// The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
-// exponential revisited, 2005), in float64 or complex128.
+// Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Uses a Pade
+// approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method
+// for the matrix exponential revisited, 2005), in float64 or complex128.
 namespace linalg {
 inline Tensor matrix_exp(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -4305,14 +4624,16 @@ inline Tensor matrix_exp(const Tensor &self) {
 }
 }  // namespace linalg
 
-// Another name of `linalg.matrix_exp`, and a method.
+// Computes the matrix exponential. Alias of `linalg.matrix_exp`.
 inline Tensor matrix_exp(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_matrix_exp(self.get(), out.put()));
   return out.take();
 }
 
-// The powers from 0 to `N` - 1, or to n - 1, of each element of vectors `x` (..., n), in rows: (..., n, N). Integers give int64.
+// Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
+// `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n. The result is int64 for
+// integers.
 namespace linalg {
 inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4321,7 +4642,8 @@ inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt
 }
 }  // namespace linalg
 
-// The inverse for `tensordot` over `ind` dimensions: that of the square matrix which the first `ind` dimensions make by the others, with these dimensions exchanged.
+// Computes the inverse of a tensor for `tensordot` over `ind` dimensions. The product of the first
+// `ind` sizes must equal that of the others, which the result has first.
 namespace linalg {
 inline Tensor tensorinv(const Tensor &self, Int ind = 2) {
   detail::Result<Tensor> out;
@@ -4336,7 +4658,8 @@ inline void tensorinv_out(const Tensor &out, const Tensor &self, Int ind = 2) {
 }
 }  // namespace linalg
 
-// The X of tensordot(`self`, X) = `other` over all dimensions of X. `self` has `other`'s dimensions first and then X's, once `dims` are moved to the end.
+// Solves tensordot(`self`, X) = `other` for X, summed over all dimensions of X. The shape of `self`
+// is that of `other` followed by that of X, after `dims` are moved to the end.
 namespace linalg {
 inline Tensor tensorsolve(const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4351,9 +4674,10 @@ inline void tensorsolve_out(const Tensor &out, const Tensor &self, const Tensor 
 }
 }  // namespace linalg
 
-// The Cholesky factor L of each Hermitian positive-definite matrix A = L L^H in a batch (..., n, n), of which the lower triangle is read; with `upper` the factor U of
-// A = U^H U, and the upper triangle. The diagonal is positive, the other triangle zero. `info`, int32 (...), is 0, or the order of the first leading minor that is not positive;
-// with `check_errors` that is an error instead. 16-bit floats are computed in float32.
+// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+// n), of which the lower triangle is read. `upper` returns U of A = U^H U, and reads the upper
+// triangle. `info`, int32 of shape (...), is 0, or the order of the first leading minor that is not
+// positive; `check_errors` makes this an error. 16-bit floats are computed in float32.
 namespace linalg {
 inline linalg::LinalgCholeskyExResult cholesky_ex(const Tensor &self, Bool upper = false, Bool check_errors = false) {
   detail::Result<Tensor> L;
@@ -4369,7 +4693,9 @@ inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &s
 }
 }  // namespace linalg
 
-// As `linalg.cholesky_ex`, whose factor it gives. A matrix that is not positive-definite is an error (LinAlgError) that names its place in the batch.
+// Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+// n). A matrix that is not positive-definite is an error, which contains its index in the batch.
+// See `linalg.cholesky_ex`.
 namespace linalg {
 inline Tensor cholesky(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
@@ -4384,8 +4710,9 @@ inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = fal
 }
 }  // namespace linalg
 
-// Another name of `linalg.cholesky`, and a method.
-// Deprecated, as in PyTorch, of which calls warn: use linalg.cholesky, or its mH for upper.
+// Computes the Cholesky decomposition. Alias of `linalg.cholesky`.
+//
+// Deprecated: use linalg.cholesky, or its mH for upper. The first call reports a warning.
 TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
 inline Tensor cholesky(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
@@ -4398,9 +4725,11 @@ inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = fal
   detail::check(::tensor_cholesky_out(self.get(), upper, out.get()));
 }
 
-// Factors each matrix A = P L U in a batch (..., m, n), with rows exchanged so that pivots are largest. `LU` holds U, and below its diagonal L, whose diagonal of ones is left
-// out; `pivots`, int32 (..., min(m, n)), the row, counted from 1, that each row was exchanged with; `info`, int32 (...), 0 or the first place, counted from 1, where the
-// diagonal of U is zero, which with `check_errors` is an error. `pivot` must be true.
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in compact
+// form. `LU` contains U, and below its diagonal L, without its unit diagonal. `pivots`, int32 of
+// shape (..., min(m, n)), are LAPACK's 1-based row exchanges. `info`, int32 of shape (...), is 0,
+// or the 1-based position of the first zero on the diagonal of U; `check_errors` makes this an
+// error. `pivot` must be true.
 namespace linalg {
 inline linalg::LinalgLuFactorExResult lu_factor_ex(const Tensor &A, Bool pivot = true, Bool check_errors = false) {
   detail::Result<Tensor> LU;
@@ -4417,7 +4746,8 @@ inline void lu_factor_ex_out(const Tensor &LU, const Tensor &pivots, const Tenso
 }
 }  // namespace linalg
 
-// As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
+// Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
+// is an error. See `linalg.lu_factor_ex`.
 namespace linalg {
 inline linalg::LinalgLuFactorResult lu_factor(const Tensor &A, Bool pivot = true) {
   detail::Result<Tensor> LU;
@@ -4433,8 +4763,10 @@ inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &
 }
 }  // namespace linalg
 
-// As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
-// Deprecated, as in PyTorch, of which calls warn: use linalg.lu_factor, or linalg.lu_factor_ex.
+// Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
+// is not an error. See `linalg.lu_factor_ex`.
+//
+// Deprecated: use linalg.lu_factor, or linalg.lu_factor_ex. The first call reports a warning.
 TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
 inline LuResult lu(const Tensor &self, Bool pivot = true) {
   detail::Result<Tensor> LU;
@@ -4444,8 +4776,9 @@ inline LuResult lu(const Tensor &self, Bool pivot = true) {
   return {LU.take(), pivots.take(), info.take()};
 }
 
-// Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
-// k = min(m, n). `pivot` must be true.
+// Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
+// permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
+// (..., k, n), with k = min(m, n). `pivot` must be true.
 namespace linalg {
 inline linalg::LinalgLuResult lu(const Tensor &A, Bool pivot = true) {
   detail::Result<Tensor> P;
@@ -4462,7 +4795,8 @@ inline void lu_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tens
 }
 }  // namespace linalg
 
-// The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
+// Unpacks the compact result of `linalg.lu_factor` into P, L and U. Results that are not requested
+// are empty.
 inline LuUnpackResult lu_unpack(const Tensor &LU_data, const Tensor &LU_pivots, Bool unpack_data = true, Bool unpack_pivots = true) {
   detail::Result<Tensor> P;
   detail::Result<Tensor> L;
@@ -4475,16 +4809,19 @@ inline void lu_unpack_out(const Tensor &P, const Tensor &L, const Tensor &U, con
   detail::check(::tensor_lu_unpack_out(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.get(), L.get(), U.get()));
 }
 
-// The order of `n` rows, int64 (..., n), that the exchanges in `pivots`, int32 (..., k) and counted from 1, lead to.
+// Converts LAPACK's 1-based row exchanges `pivots`, int32 of shape (..., k), to a permutation of
+// `n` rows, int64 of shape (..., n).
 inline Tensor pivots_permutation(const Tensor &pivots, Int n) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pivots_permutation(pivots.get(), n, out.put()));
   return out.take();
 }
 
-// Factors each symmetric matrix A = L D L^T in a batch (..., n, n), or Hermitian ones A = L D L^H with `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 (..., n), are
-// as LAPACK's sytrf and hetrf give them: D has blocks of one or, where pivots are negative, of two. `info`, int32 (...), is 0 or the first zero of D, counted from 1, which with
-// `check_errors` is an error.
+// Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H with
+// `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 of shape (..., n), are
+// those of LAPACK's sytrf and hetrf: D has 1 x 1 blocks and, where pivots are negative, 2 x 2
+// blocks. `info`, int32 of shape (...), is 0, or the 1-based position of the first zero of D;
+// `check_errors` makes this an error.
 namespace linalg {
 inline linalg::LinalgLdlFactorExResult ldl_factor_ex(const Tensor &self, Bool hermitian = false, Bool check_errors = false) {
   detail::Result<Tensor> LD;
@@ -4501,7 +4838,8 @@ inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tens
 }
 }  // namespace linalg
 
-// As `linalg.ldl_factor_ex`. A zero of D is an error (LinAlgError) that names its place.
+// Computes the LDL decomposition of symmetric or Hermitian matrices. A zero of D is an error. See
+// `linalg.ldl_factor_ex`.
 namespace linalg {
 inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermitian = false) {
   detail::Result<Tensor> LD;
@@ -4517,8 +4855,10 @@ inline void ldl_factor_out(const Tensor &LD, const Tensor &pivots, const Tensor 
 }
 }  // namespace linalg
 
-// Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
-// reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
+// Computes the QR decomposition of matrices (..., m, n) in compact form, as LAPACK's geqrf does:
+// `a` contains R on and above the diagonal, and below it, with the scales `tau` of shape (...,
+// min(m, n)), the Householder reflectors whose product is Q. `linalg.householder_product` computes
+// Q, and `ormqr` multiplies by it.
 inline GeqrfResult geqrf(const Tensor &self) {
   detail::Result<Tensor> a_;
   detail::Result<Tensor> tau;
@@ -4530,8 +4870,10 @@ inline void geqrf_out(const Tensor &a_, const Tensor &tau, const Tensor &self) {
   detail::check(::tensor_geqrf_out(self.get(), a_.get(), tau.get()));
 }
 
-// Factors each matrix A = Q R in a batch (..., m, n), Q with orthonormal columns, R an upper triangle. `mode` 'reduced' gives Q (..., m, k) and R (..., k, n), k = min(m, n);
-// 'complete' Q (..., m, m) and R (..., m, n); 'r' an empty Q. Signs are those of LAPACK's reflections: the diagonal of R is real, and may be negative.
+// Computes the QR decomposition A = Q R of matrices (..., m, n), with orthonormal columns of Q and
+// upper triangular R. `mode` "reduced" (default) returns Q (..., m, k) and R (..., k, n), with k =
+// min(m, n); "complete" returns Q (..., m, m) and R (..., m, n); "r" returns an empty Q. The signs
+// are those of LAPACK: the diagonal of R is real, and may be negative.
 namespace linalg {
 inline linalg::LinalgQrResult qr(const Tensor &A, const Text &mode = "reduced") {
   detail::Result<Tensor> Q;
@@ -4547,8 +4889,10 @@ inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text
 }
 }  // namespace linalg
 
-// As `linalg.qr`, reduced, or complete where `some` is false.
-// Deprecated, as in PyTorch, of which calls warn: use linalg.qr, whose mode is "reduced" or "complete" for some.
+// Computes the QR decomposition, reduced, or complete if `some` is false. See `linalg.qr`.
+//
+// Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call reports
+// a warning.
 TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
 inline QrResult qr(const Tensor &self, Bool some = true) {
   detail::Result<Tensor> Q;
@@ -4562,8 +4906,9 @@ inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &self, Bool so
   detail::check(::tensor_qr_out(self.get(), some, Q.get(), R.get()));
 }
 
-// The first n columns of the product of the reflections 1 - tau_i v_i v_i^H, of which v_i stands below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf` gives
-// it; `tau` (..., k) has k <= n scales.
+// Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
+// where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf`
+// returns it. `tau` has the shape (..., k) with k <= n.
 namespace linalg {
 inline Tensor householder_product(const Tensor &input, const Tensor &tau) {
   detail::Result<Tensor> out;
@@ -4578,7 +4923,7 @@ inline void householder_product_out(const Tensor &out, const Tensor &input, cons
 }
 }  // namespace linalg
 
-// Another name of `linalg.householder_product`, and a method.
+// Computes the product of Householder reflectors. Alias of `linalg.householder_product`.
 inline Tensor orgqr(const Tensor &self, const Tensor &tau) {
   detail::Result<Tensor> out;
   detail::check(::tensor_orgqr(self.get(), tau.get(), out.put()));
@@ -4589,8 +4934,9 @@ inline void orgqr_out(const Tensor &out, const Tensor &self, const Tensor &tau) 
   detail::check(::tensor_orgqr_out(self.get(), tau.get(), out.get()));
 }
 
-// `other` (..., m, n) times Q from the left, or from the right where `left` is false; Q, which is not formed, is the square matrix of the reflections that `geqrf` gave as `self` and `tau`,
-// or its adjoint with `transpose`.
+// Multiplies `other` (..., m, n) by Q from the left, or from the right if `left` is false, without
+// forming Q. Q is the square matrix of the Householder reflectors `self` and `tau` that `geqrf`
+// returned; `transpose` multiplies by its adjoint.
 inline Tensor ormqr(const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ormqr(self.get(), tau.get(), other.get(), left, transpose, out.put()));
@@ -4601,8 +4947,9 @@ inline void ormqr_out(const Tensor &out, const Tensor &self, const Tensor &tau, 
   detail::check(::tensor_ormqr_out(self.get(), tau.get(), other.get(), left, transpose, out.get()));
 }
 
-// The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues,
-// which rounding gives to matrices of deficient rank, count as 0.
+// Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
+// positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
+// rounding can cause, count as 0.
 namespace linalg {
 inline Tensor matrix_sqrth(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -4617,15 +4964,17 @@ inline void matrix_sqrth_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace linalg
 
-// The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
-// so is what X maps between their vectors.
+// Solves the Lyapunov equation H X + X H = G for Hermitian positive-semidefinite matrices H (...,
+// n, n), of which the lower triangle is read, and G of the same shape and dtype. The component of X
+// between two eigenvectors with eigenvalue 0 is 0.
 inline Tensor lyapunov(const Tensor &H, const Tensor &G) {
   detail::Result<Tensor> out;
   detail::check(::tensor_lyapunov(H.get(), G.get(), out.put()));
   return out.take();
 }
 
-// Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
+// Computes the polar decomposition A = U H of matrices (..., m, n), m >= n: U (..., m, n) with
+// orthonormal columns, and H (..., n, n) Hermitian positive-semidefinite.
 namespace linalg {
 inline linalg::LinalgPolarResult polar(const Tensor &A) {
   detail::Result<Tensor> U;
@@ -4641,7 +4990,7 @@ inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
 }
 }  // namespace linalg
 
-// The determinant of each matrix in a batch (..., n, n): (...).
+// Computes the determinant of square matrices (..., n, n).
 namespace linalg {
 inline Tensor det(const Tensor &A) {
   detail::Result<Tensor> out;
@@ -4656,7 +5005,7 @@ inline void det_out(const Tensor &out, const Tensor &A) {
 }
 }  // namespace linalg
 
-// Another name of `linalg.det`, and a method.
+// Computes the determinant of square matrices. Alias of `linalg.det`.
 inline Tensor det(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_det(self.get(), out.put()));
@@ -4667,7 +5016,9 @@ inline void det_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_det_out(self.get(), out.get()));
 }
 
-// The determinant of each matrix in a batch (..., n, n) as `sign`, a number of size 1, or 0, and the natural logarithm of its absolute value, which is -inf then.
+// Computes the sign and the natural logarithm of the absolute value of the determinant of square
+// matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
+// returns 0 and -inf.
 namespace linalg {
 inline linalg::LinalgSlogdetResult slogdet(const Tensor &A) {
   detail::Result<Tensor> sign;
@@ -4683,7 +5034,7 @@ inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tenso
 }
 }  // namespace linalg
 
-// Another name of `linalg.slogdet`, and a method.
+// Computes the sign and the logarithm of the determinant. Alias of `linalg.slogdet`.
 inline SlogdetResult slogdet(const Tensor &self) {
   detail::Result<Tensor> sign;
   detail::Result<Tensor> logabsdet;
@@ -4695,15 +5046,17 @@ inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tenso
   detail::check(::tensor_slogdet_out(self.get(), sign.get(), logabsdet.get()));
 }
 
-// The natural logarithm of the determinant of each matrix in a batch (..., n, n): -inf where that is 0, NaN where it is negative.
+// Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
+// 0, NaN if it is negative.
 inline Tensor logdet(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logdet(self.get(), out.put()));
   return out.take();
 }
 
-// The vector norm over `dim`, or of all elements: the `ord`-th root of the sum of |x|^`ord`; inf is the largest |x|, -inf the smallest, 0 the number of elements that are not 0.
-// `dtype` converts elements first.
+// Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
+// `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
+// elements. `dtype` converts elements first.
 namespace linalg {
 inline Tensor vector_norm(const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4718,7 +5071,9 @@ inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 }
 }  // namespace linalg
 
-// The norm of the matrices in two dimensions: for `ord` of 2 the largest singular value, 1 the largest sum of |x| in a column, inf in a row; with a minus the smallest instead. `dtype` converts elements first.
+// Computes the norm of matrices in the two dimensions `dim`. `ord` is 2 (largest singular value), 1
+// (largest absolute column sum), infinity (largest absolute row sum), or one of these negated (the
+// smallest instead). `dtype` converts elements first.
 namespace linalg {
 inline Tensor matrix_norm(const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4733,7 +5088,9 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 }
 }  // namespace linalg
 
-// As above for `ord` 'fro', the root of the sum of squares, and 'nuc', the sum of the singular values.
+// Computes the norm of matrices in the two dimensions `dim`. `ord` is "fro" (Frobenius norm,
+// default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
+// values).
 namespace linalg {
 inline Tensor matrix_norm(const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4748,8 +5105,9 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &o
 }
 }  // namespace linalg
 
-// A norm of vectors or matrices. With `ord`, and one number in `dim` or a tensor of one dimension, `linalg.vector_norm`; with two numbers in `dim` or a tensor of two dimensions `linalg.matrix_norm`. Without `ord` the
-// 2-norm over `dim`, or of all elements.
+// Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
+// `linalg.vector_norm`; with two dimensions in `dim` or a 2-D tensor, `linalg.matrix_norm`. Without
+// `ord` it is the 2-norm over `dim`, or of all elements.
 namespace linalg {
 inline Tensor norm(const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4764,7 +5122,8 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 }
 }  // namespace linalg
 
-// As `linalg.matrix_norm` with `ord` 'fro' or 'nuc', over the two dimensions in `dim` or those that the tensor has.
+// Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
+// tensor. See `linalg.matrix_norm`.
 namespace linalg {
 inline Tensor norm(const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4779,7 +5138,8 @@ inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, con
 }
 }  // namespace linalg
 
-// The root of the sum of squares over up to two dimensions, or of all elements where `dim` is empty.
+// Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
+// of all elements if `dim` is empty.
 inline Tensor frobenius_norm(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_frobenius_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -4790,7 +5150,7 @@ inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints
   detail::check(::tensor_frobenius_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// The sum of the singular values of the matrices in two dimensions.
+// Computes the nuclear norm, the sum of the singular values, of matrices in two dimensions.
 inline Tensor nuclear_norm(const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nuclear_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -4801,8 +5161,10 @@ inline void nuclear_norm_out(const Tensor &out, const Tensor &self, const Ints &
   detail::check(::tensor_nuclear_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// The condition number of each matrix in a batch (..., m, n): by default, and for `p` of 2 or -2, the ratio of its largest and smallest singular values, or of the smallest and the largest; for 1, -1, inf and -inf the
-// product of that norm of a square matrix and of its inverse, inf where there is none.
+// Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the ratio
+// of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity and
+// -infinity it is the product of that norm of a square matrix and of its inverse, and infinity for
+// a singular matrix.
 namespace linalg {
 inline Tensor cond(const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
   detail::Result<Tensor> out;
@@ -4817,7 +5179,8 @@ inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<
 }
 }  // namespace linalg
 
-// As above with the norm 'fro' or 'nuc' of `linalg.matrix_norm`.
+// Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
+// `linalg.matrix_norm`.
 namespace linalg {
 inline Tensor cond(const Tensor &self, const Text &p) {
   detail::Result<Tensor> out;
@@ -4832,8 +5195,10 @@ inline void cond_out(const Tensor &out, const Tensor &self, const Text &p) {
 }
 }  // namespace linalg
 
-// The number of singular values of each matrix in a batch (..., m, n) that are greater than max(`atol`, `rtol` times the largest), int64 (...). `atol` is 0 unless given; `rtol` the dtype's epsilon times
-// max(m, n), or 0 where `atol` is given and positive. With `hermitian` the absolute values of eigenvalues are counted, and the lower triangle read.
+// Computes the rank of matrices (..., m, n), int64 of shape (...): the number of singular values
+// greater than max(atol, rtol * largest). `atol` defaults to 0, and `rtol` to the machine epsilon
+// times max(m, n), or to 0 if `atol` is positive. `hermitian` counts absolute eigenvalues instead,
+// and reads the lower triangle.
 namespace linalg {
 inline Tensor matrix_rank(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
@@ -4848,7 +5213,8 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::op
 }
 }  // namespace linalg
 
-// As above with tensors that broadcast with the batch.
+// Computes the rank of matrices with tolerances given as tensors, which are broadcast with the
+// batch. See `linalg.matrix_rank`.
 namespace linalg {
 inline Tensor matrix_rank(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
@@ -4863,7 +5229,8 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::op
 }
 }  // namespace linalg
 
-// As above with `tol` for `atol`, and an `rtol` of 0.
+// Computes the rank of matrices with the absolute tolerance `tol` and a relative tolerance of 0.
+// See `linalg.matrix_rank`.
 namespace linalg {
 inline Tensor matrix_rank(const Tensor &self, Real tol, Bool hermitian) {
   detail::Result<Tensor> out;
@@ -4878,7 +5245,8 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, Real tol, Boo
 }
 }  // namespace linalg
 
-// As above with a tensor that broadcasts with the batch.
+// Computes the rank of matrices with the absolute tolerance `tol`, a tensor that is broadcast with
+// the batch, and a relative tolerance of 0. See `linalg.matrix_rank`.
 namespace linalg {
 inline Tensor matrix_rank(const Tensor &self, const Tensor &tol, Bool hermitian) {
   detail::Result<Tensor> out;
@@ -4893,8 +5261,9 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor 
 }
 }  // namespace linalg
 
-// The pseudoinverse (..., n, m) of each matrix in a batch (..., m, n), of whose singular values those that are not greater than max(`atol`, `rtol` times the largest) count as zero. The defaults, and
-// `hermitian`, are those of `linalg.matrix_rank`.
+// Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
+// that are not greater than max(atol, rtol * largest) count as 0. The defaults and `hermitian` are
+// those of `linalg.matrix_rank`.
 namespace linalg {
 inline Tensor pinv(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
@@ -4909,7 +5278,8 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<
 }
 }  // namespace linalg
 
-// As above with tensors that broadcast with the batch.
+// Computes the pseudoinverse of matrices with tolerances given as tensors, which are broadcast with
+// the batch. See `linalg.pinv`.
 namespace linalg {
 inline Tensor pinv(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
@@ -4924,7 +5294,7 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<
 }
 }  // namespace linalg
 
-// As above with `rcond` for `rtol`.
+// Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
 namespace linalg {
 inline Tensor pinv(const Tensor &self, Real rcond, Bool hermitian) {
   detail::Result<Tensor> out;
@@ -4939,7 +5309,8 @@ inline void pinv_out(const Tensor &out, const Tensor &self, Real rcond, Bool her
 }
 }  // namespace linalg
 
-// As above with a tensor that broadcasts with the batch.
+// Computes the pseudoinverse of matrices with the relative tolerance `rcond`, a tensor that is
+// broadcast with the batch. See `linalg.pinv`.
 namespace linalg {
 inline Tensor pinv(const Tensor &self, const Tensor &rcond, Bool hermitian) {
   detail::Result<Tensor> out;
@@ -4954,15 +5325,17 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond,
 }
 }  // namespace linalg
 
-// As `linalg.pinv` with `rcond` for `rtol`.
+// Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
 inline Tensor pinverse(const Tensor &self, Real rcond = 1e-15) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pinverse(self.get(), rcond, out.put()));
   return out.take();
 }
 
-// The X of A X = B, or of X A = B where `left` is false, for square matrices A (..., n, n). B is matrices, whose batch broadcasts with A's, or vectors: of shape (n), or of A's shape but for
-// the last size. `info`, int32, is 0 for each A, or the first zero pivot, counted from 1, with which X is undefined; with `check_errors` that is an error.
+// Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
+// n, n). B contains matrices, whose batch is broadcast with that of A, or vectors: its shape is
+// (n), or that of A without the last size. `info`, int32, is 0 for each A, or the 1-based position
+// of the first zero pivot, for which X is undefined; `check_errors` makes this an error.
 namespace linalg {
 inline linalg::LinalgSolveExResult solve_ex(const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
   detail::Result<Tensor> result;
@@ -4978,7 +5351,8 @@ inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor 
 }
 }  // namespace linalg
 
-// As `linalg.solve_ex`, whose X it gives. A singular A is an error (LinAlgError) that names its place in the batch.
+// Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
+// n, n). A singular A is an error, which contains its index in the batch. See `linalg.solve_ex`.
 namespace linalg {
 inline Tensor solve(const Tensor &A, const Tensor &B, Bool left = true) {
   detail::Result<Tensor> out;
@@ -4993,7 +5367,9 @@ inline void solve_out(const Tensor &out, const Tensor &A, const Tensor &B, Bool 
 }
 }  // namespace linalg
 
-// The inverse of each matrix in a batch (..., n, n). `info`, int32 (...), is 0, or the first zero pivot, counted from 1, with which the inverse is undefined; with `check_errors` that is an error.
+// Computes the inverse of square matrices (..., n, n). `info`, int32 of shape (...), is 0, or the
+// 1-based position of the first zero pivot, for which the inverse is undefined; `check_errors`
+// makes this an error.
 namespace linalg {
 inline linalg::LinalgInvExResult inv_ex(const Tensor &A, Bool check_errors = false) {
   detail::Result<Tensor> inverse;
@@ -5009,7 +5385,8 @@ inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &
 }
 }  // namespace linalg
 
-// As `linalg.inv_ex`, whose inverse it gives. A singular matrix is an error (LinAlgError) that names its place in the batch.
+// Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
+// contains its index in the batch.
 namespace linalg {
 inline Tensor inv(const Tensor &A) {
   detail::Result<Tensor> out;
@@ -5024,7 +5401,7 @@ inline void inv_out(const Tensor &out, const Tensor &A) {
 }
 }  // namespace linalg
 
-// Another name of `linalg.inv`, and a method.
+// Computes the inverse of square matrices. Alias of `linalg.inv`.
 inline Tensor inverse(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_inverse(self.get(), out.put()));
@@ -5035,8 +5412,9 @@ inline void inverse_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_inverse_out(self.get(), out.get()));
 }
 
-// The X of A X = B, or of X A = B where `left` is false, for the upper or lower triangle of matrices A (..., n, n), which is all that is read of them; with `unitriangular` not the
-// diagonal, which counts as ones. Batches broadcast. A zero on the diagonal gives infinities and NaN.
+// Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
+// n); the other triangle is not read. `unitriangular` assumes a diagonal of ones. Batches are
+// broadcast. A zero on the diagonal returns infinity and NaN.
 namespace linalg {
 inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
   detail::Result<Tensor> out;
@@ -5051,9 +5429,12 @@ inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Te
 }
 }  // namespace linalg
 
-// The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
-// A may be sparse: then it is converted to a strided one, there is no copy of it (`cloned_coefficient` has no elements), and one without entries gives NaN.
-// Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
+// Solves A X = `self`, or A^T X = `self` with `transpose`, for triangular matrices A, as
+// `linalg.solve_triangular` does. Also returns a copy of A. A sparse A is converted to a strided
+// tensor, and no copy is returned (`cloned_coefficient` is empty); one without entries returns NaN.
+//
+// Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call
+// reports a warning.
 TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
 inline TriangularSolveResult triangular_solve(const Tensor &self, const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) {
   detail::Result<Tensor> solution;
@@ -5067,7 +5448,8 @@ inline void triangular_solve_out(const Tensor &solution, const Tensor &cloned_co
   detail::check(::tensor_triangular_solve_out(self.get(), A.get(), upper, transpose, unitriangular, solution.get(), cloned_coefficient.get()));
 }
 
-// The X of A X = B, or of X A = B where `left` is false, for the A that `linalg.lu_factor` factored into `LU` and `pivots`; with `adjoint` for A^H. Batches broadcast.
+// Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
+// that `linalg.lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
 namespace linalg {
 inline Tensor lu_solve(const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
   detail::Result<Tensor> out;
@@ -5082,8 +5464,11 @@ inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivo
 }
 }  // namespace linalg
 
-// As `linalg.lu_solve`, with the right-hand sides first.
-// Deprecated, as in PyTorch, of which calls warn: use linalg.lu_solve, whose last argument is the first one here.
+// Solves linear equations from an LU decomposition, with the right-hand side `self`. See
+// `linalg.lu_solve`.
+//
+// Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call
+// reports a warning.
 TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
 inline Tensor lu_solve(const Tensor &self, const Tensor &LU_data, const Tensor &LU_pivots) {
   detail::Result<Tensor> out;
@@ -5096,7 +5481,8 @@ inline void lu_solve_out(const Tensor &out, const Tensor &self, const Tensor &LU
   detail::check(::tensor_lu_solve_out(self.get(), LU_data.get(), LU_pivots.get(), out.get()));
 }
 
-// The X of A X = `self` for the A = L L^H whose Cholesky factor is given; with `upper` the factor is the U of A = U^H U. Batches broadcast.
+// Solves A X = `self` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
+// `upper`. Batches are broadcast.
 inline Tensor cholesky_solve(const Tensor &self, const Tensor &L, Bool upper = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cholesky_solve(self.get(), L.get(), upper, out.put()));
@@ -5107,7 +5493,8 @@ inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tens
   detail::check(::tensor_cholesky_solve_out(self.get(), L.get(), upper, out.get()));
 }
 
-// The inverse of the A = L L^H whose Cholesky factor `self` is; with `upper` the factor is the U of A = U^H U.
+// Computes the inverse of A from its Cholesky factor `self`, L of A = L L^H, or U of A = U^H U with
+// `upper`.
 inline Tensor cholesky_inverse(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cholesky_inverse(self.get(), upper, out.put()));
@@ -5118,7 +5505,8 @@ inline void cholesky_inverse_out(const Tensor &out, const Tensor &self, Bool upp
   detail::check(::tensor_cholesky_inverse_out(self.get(), upper, out.get()));
 }
 
-// The X of A X = B for the A that `linalg.ldl_factor` factored into `LD` and `pivots`, with the same `hermitian`. B's batch broadcasts.
+// Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldl_factor`
+// returned, with the same `hermitian`. The batch of B is broadcast.
 namespace linalg {
 inline Tensor ldl_solve(const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
   detail::Result<Tensor> out;
@@ -5133,10 +5521,18 @@ inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &piv
 }
 }  // namespace linalg
 
-// The X (..., n, k) with the least |A X - B|, and of several the smallest, for matrices A (..., m, n) and B (..., m, k) or vectors (..., m). `driver` is the routine of LAPACK: 'gelsy', which is taken
-// where none is given, by QR with pivots; 'gels' by QR, for matrices of full rank; 'gelsd' and 'gelss' by singular values, of which those up to `rcond` times the largest count as zero
-// (as for 'gelsy'; by default the dtype's epsilon times max(m, n)). `residuals` (..., k) are the sums of squares that are left where m > n and all matrices have full rank, and 'gelsy' is not the
-// driver; `rank`, int64 (...), is empty for 'gels'; `singular_values` are those of A for 'gelsd' and 'gelss'. What is not computed is empty. Refuses meta tensors: which results are empty depends on ranks.
+// Solves linear least-squares problems: the X (..., n, k) that minimizes |A X - B|, with the
+// smallest norm if there are several, for matrices A (..., m, n) and B (..., m, k) or vectors (...,
+// m).
+//
+// `driver` is the LAPACK routine: "gelsy" (default, QR with pivoting), "gels" (QR, for matrices of
+// full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest count
+// as 0, except for gels; the default is the machine epsilon times max(m, n).
+//
+// `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
+// the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
+// those of A for gelsd and gelss. Results that are not computed are empty. Meta tensors are an
+// error, because shapes depend on ranks.
 namespace linalg {
 inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
   detail::Result<Tensor> solution;
@@ -5154,8 +5550,10 @@ inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Ten
 }
 }  // namespace linalg
 
-// Eigenvalues, real and in rising order (..., n), and orthonormal eigenvectors, in columns (..., n, n), of Hermitian matrices (..., n, n) of which the triangle `UPLO` is read. Each vector may be
-// multiplied by any number of size 1; it comes as LAPACK's syevd and heevd give it. Matrices that are not finite are an error (LinAlgError).
+// Computes the eigenvalues, real and in ascending order (..., n), and orthonormal eigenvectors, as
+// columns (..., n, n), of Hermitian matrices (..., n, n), of which the triangle `UPLO` ("L" or "U")
+// is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of LAPACK's
+// syevd and heevd. Matrices that are not finite are an error.
 namespace linalg {
 inline linalg::LinalgEighResult eigh(const Tensor &self, const Text &UPLO = "L") {
   detail::Result<Tensor> eigenvalues;
@@ -5171,7 +5569,7 @@ inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, cons
 }
 }  // namespace linalg
 
-// The eigenvalues of `linalg.eigh`.
+// Computes the eigenvalues of Hermitian matrices, in ascending order. See `linalg.eigh`.
 namespace linalg {
 inline Tensor eigvalsh(const Tensor &self, const Text &UPLO = "L") {
   detail::Result<Tensor> out;
@@ -5186,8 +5584,9 @@ inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO
 }
 }  // namespace linalg
 
-// Complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, in columns (..., n, n), of square matrices (..., n, n). Vectors have norm 1, and their largest part is real where LAPACK's geev makes it
-// so. Matrices that are not finite are an error (LinAlgError).
+// Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
+// n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
+// Matrices that are not finite are an error.
 namespace linalg {
 inline linalg::LinalgEigResult eig(const Tensor &self) {
   detail::Result<Tensor> eigenvalues;
@@ -5203,7 +5602,7 @@ inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const
 }
 }  // namespace linalg
 
-// The eigenvalues of `linalg.eig`.
+// Computes the complex eigenvalues of square matrices. See `linalg.eig`.
 namespace linalg {
 inline Tensor eigvals(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -5218,9 +5617,11 @@ inline void eigvals_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace linalg
 
-// Factors each matrix A = U diag(S) Vh in a batch (..., m, n): U (..., m, m) and Vh (..., n, n) with orthonormal columns, of which only k = min(m, n) are computed where `full_matrices` is false, and S
-// (..., k), real, not negative and in falling order. A column of U and the row of Vh may both be multiplied by a number of size 1; they come as LAPACK's gesdd gives them. `driver` is for
-// other devices. Matrices that are not finite are an error (LinAlgError).
+// Computes the singular value decomposition (SVD) A = U diag(S) Vh of matrices (..., m, n): U (...,
+// m, m) and Vh (..., n, n) are unitary, and S (..., k), k = min(m, n), is real, nonnegative and in
+// descending order. With `full_matrices` false, U is (..., m, k) and Vh (..., k, n). Singular
+// vectors are unique up to a factor of absolute value 1; they are those of LAPACK's gesdd. `driver`
+// applies to other devices. Matrices that are not finite are an error.
 namespace linalg {
 inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
   detail::Result<Tensor> U;
@@ -5237,7 +5638,8 @@ inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Te
 }
 }  // namespace linalg
 
-// As `linalg.svd`, with V instead of its adjoint, and reduced unless `some` is false. Where `compute_uv` is false, U and V are zeros.
+// Computes the singular value decomposition A = U diag(S) V^H, reduced unless `some` is false.
+// Returns V instead of its adjoint. If `compute_uv` is false, U and V are zeros. See `linalg.svd`.
 inline SvdResult svd(const Tensor &self, Bool some = true, Bool compute_uv = true) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
@@ -5250,7 +5652,7 @@ inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Ten
   detail::check(::tensor_svd_out(self.get(), some, compute_uv, U.get(), S.get(), V.get()));
 }
 
-// The singular values of `linalg.svd`.
+// Computes the singular values of matrices, in descending order. See `linalg.svd`.
 namespace linalg {
 inline Tensor svdvals(const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
   detail::Result<Tensor> out;
@@ -5265,9 +5667,12 @@ inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<
 }
 }  // namespace linalg
 
-// Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
-// those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
-// `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
+// Computes an approximate singular value decomposition of low rank: the `q` largest singular values
+// S (..., q) of A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q),
+// with A = U diag(S) V^H if the rank is at most `q`. It is suitable for large matrices of low rank,
+// and computes the decomposition on a subspace made from `q` random vectors by `niter` power
+// iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
+// `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 inline SvdLowrankResult svd_lowrank(const Tensor &A, const std::optional<Int> &q = 6, const std::optional<Int> &niter = 2, const std::optional<Tensor> &M = std::nullopt) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
@@ -5276,8 +5681,10 @@ inline SvdLowrankResult svd_lowrank(const Tensor &A, const std::optional<Int> &q
   return {U.take(), S.take(), V.take()};
 }
 
-// As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
-// variances along them. `q` is at most the least of m and n; 6 or that unless given.
+// Computes an approximate principal component analysis (PCA) by `svd_lowrank`. With `center`, the
+// column means are subtracted first: for m samples of n features, the columns of V are the
+// principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
+// to min(6, m, n), and must be at most min(m, n).
 inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<Int> &q = std::nullopt, Bool center = true, Int niter = 2) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
@@ -5286,11 +5693,17 @@ inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<Int> &q
   return {U.take(), S.take(), V.take()};
 }
 
-// The `k` largest eigenvalues of Hermitian matrices A (..., m, m), in falling order (..., k), or with `largest` false the smallest in rising order, and their vectors in columns (..., m, k), of norm 1; with
-// `B`, Hermitian and positive-definite, those of A x = l B x, with x^H B x = 1. `X` (..., m, n) are vectors to begin with, otherwise `n` random ones; `k` is n, or 1, unless given, and m at least 3 n.
-// `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
-// of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
-// some eigenvalues of large matrices; `linalg.eigh` has all.
+// Computes the `k` largest eigenvalues of Hermitian matrices A (..., m, m), in descending order
+// (..., k), or, with `largest` false, the smallest in ascending order, and their eigenvectors, as
+// columns (..., m, k) of norm 1. With a Hermitian positive-definite `B` it solves A x = l B x, with
+// x^H B x = 1. It is suitable for a few eigenvalues of large matrices; `linalg.eigh` computes all.
+//
+// `X` (..., m, n) are initial vectors, by default `n` random ones; `k` defaults to n, or 1, and m
+// must be at least 3 n. `iK` (..., m, m) is a preconditioner, an approximation of the inverse of A.
+// The iteration ends when the norms of the first `k` residuals are at most `tol` (default: the
+// square root of the machine epsilon) times the norm of A + l B, or after `niter` iterations
+// (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V. Knyazev,
+// Toward the optimal preconditioned eigensolver, 2001).
 inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::nullopt, const std::optional<Tensor> &B = std::nullopt, const std::optional<Tensor> &X = std::nullopt, const std::optional<Int> &n = std::nullopt, const std::optional<Tensor> &iK = std::nullopt, const std::optional<Int> &niter = std::nullopt, const std::optional<Real> &tol = std::nullopt, const std::optional<Bool> &largest = std::nullopt, const std::optional<Text> &method = std::nullopt) {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
@@ -5298,981 +5711,1069 @@ inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::n
   return {eigenvalues.take(), eigenvectors.take()};
 }
 
-// Updates all parameters `self` in place by stochastic gradient descent: `v = momentum * v + (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient
-// plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
-// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Updates all parameters `self` by stochastic gradient descent (SGD), in place: `v = momentum * v +
+// (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient plus `weight_decay * self`, and
+// `v` the tensor of `momentum_buffer_list`, initialized to `d` if `is_first_step` is true. With
+// `nesterov` the step is `d + momentum * v`.
+//
+// `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
+// changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
+// with different shapes, dtypes or devices are an error.
 inline void fused_sgd_(const Tensors &self, const Tensors &grads, const Tensors &momentum_buffer_list, Real weight_decay, Real momentum, Real lr, Real dampening, Bool nesterov, Bool maximize, Bool is_first_step, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
   detail::check(::tensor_fused_sgd_(self.data(), self.size(), grads.data(), grads.size(), momentum_buffer_list.data(), momentum_buffer_list.size(), weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, detail::get(grad_scale), detail::get(found_inf)));
 }
 
-// Updates all parameters `self` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
-// `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`, where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of
-// `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
-// `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Updates all parameters `self` by Adam, in place: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1
+// - beta2) * d**2`, `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`,
+// where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of `exp_avgs`
+// and `exp_avg_sqs`, and `step` is the one-element tensor of `state_steps`, which includes this
+// step. With `amsgrad` the maximum of all `s` is used, stored in `max_exp_avg_sqs`.
+//
+// `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
+// changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
+// with different shapes, dtypes or devices are an error.
 inline void fused_adam_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
   detail::check(::tensor_fused_adam_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf)));
 }
 
-// As `fused_adam_`, with decoupled weight decay: `self` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is.
+// Updates all parameters `self` by AdamW, in place: `fused_adam_` with decoupled weight decay,
+// which multiplies `self` by `1 - lr * weight_decay` instead of changing the gradient.
 inline void fused_adamw_(const Tensors &self, const Tensors &grads, const Tensors &exp_avgs, const Tensors &exp_avg_sqs, const Tensors &max_exp_avg_sqs, const Tensors &state_steps, Real lr, Real beta1, Real beta2, Real weight_decay, Real eps, Bool amsgrad, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
   detail::check(::tensor_fused_adamw_(self.data(), self.size(), grads.data(), grads.size(), exp_avgs.data(), exp_avgs.size(), exp_avg_sqs.data(), exp_avg_sqs.size(), max_exp_avg_sqs.data(), max_exp_avg_sqs.size(), state_steps.data(), state_steps.size(), lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, detail::get(grad_scale), detail::get(found_inf)));
 }
 
-// Updates all parameters `self` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
-// `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
-// `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-// 16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+// Updates all parameters `self` by Adagrad, in place: `s += d**2`, `self -= lr / (1 + (step - 1) *
+// lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus `weight_decay * self`, `s` the
+// tensor of `state_sums`, and `step` is the one-element tensor of `state_steps`, which includes
+// this step.
+//
+// `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
+// changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
+// with different shapes, dtypes or devices are an error.
 inline void fused_adagrad_(const Tensors &self, const Tensors &grads, const Tensors &state_sums, const Tensors &state_steps, Real lr, Real lr_decay, Real weight_decay, Real eps, Bool maximize, const std::optional<Tensor> &grad_scale = std::nullopt, const std::optional<Tensor> &found_inf = std::nullopt) {
   detail::check(::tensor_fused_adagrad_(self.data(), self.size(), grads.data(), grads.size(), state_sums.data(), state_sums.size(), state_steps.data(), state_steps.size(), lr, lr_decay, weight_decay, eps, maximize, detail::get(grad_scale), detail::get(found_inf)));
 }
 
-// Returns a list with the results of `abs` for the tensors of `self` and the corresponding items of other lists.
+// Computes `abs` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_abs(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_abs(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `abs` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `abs` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_abs_(const Tensors &self) {
   detail::check(::tensor_foreach_abs_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `acos` for the tensors of `self` and the corresponding items of other lists.
+// Computes `acos` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_acos(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_acos(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `acos` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `acos` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_acos_(const Tensors &self) {
   detail::check(::tensor_foreach_acos_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `asin` for the tensors of `self` and the corresponding items of other lists.
+// Computes `asin` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_asin(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_asin(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `asin` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `asin` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_asin_(const Tensors &self) {
   detail::check(::tensor_foreach_asin_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `atan` for the tensors of `self` and the corresponding items of other lists.
+// Computes `atan` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_atan(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_atan(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `atan` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `atan` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_atan_(const Tensors &self) {
   detail::check(::tensor_foreach_atan_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `ceil` for the tensors of `self` and the corresponding items of other lists.
+// Computes `ceil` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_ceil(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_ceil(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `ceil` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `ceil` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_ceil_(const Tensors &self) {
   detail::check(::tensor_foreach_ceil_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `cos` for the tensors of `self` and the corresponding items of other lists.
+// Computes `cos` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_cos(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_cos(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `cos` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `cos` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_cos_(const Tensors &self) {
   detail::check(::tensor_foreach_cos_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `cosh` for the tensors of `self` and the corresponding items of other lists.
+// Computes `cosh` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_cosh(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_cosh(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `cosh` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `cosh` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_cosh_(const Tensors &self) {
   detail::check(::tensor_foreach_cosh_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `erf` for the tensors of `self` and the corresponding items of other lists.
+// Computes `erf` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_erf(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_erf(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `erf` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `erf` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_erf_(const Tensors &self) {
   detail::check(::tensor_foreach_erf_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `erfc` for the tensors of `self` and the corresponding items of other lists.
+// Computes `erfc` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_erfc(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_erfc(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `erfc` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `erfc` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_erfc_(const Tensors &self) {
   detail::check(::tensor_foreach_erfc_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `exp` for the tensors of `self` and the corresponding items of other lists.
+// Computes `exp` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_exp(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_exp(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `exp` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `exp` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_exp_(const Tensors &self) {
   detail::check(::tensor_foreach_exp_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `expm1` for the tensors of `self` and the corresponding items of other lists.
+// Computes `expm1` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_expm1(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_expm1(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `expm1` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `expm1` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_expm1_(const Tensors &self) {
   detail::check(::tensor_foreach_expm1_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `floor` for the tensors of `self` and the corresponding items of other lists.
+// Computes `floor` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_floor(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_floor(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `floor` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `floor` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_floor_(const Tensors &self) {
   detail::check(::tensor_foreach_floor_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `frac` for the tensors of `self` and the corresponding items of other lists.
+// Computes `frac` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_frac(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_frac(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `frac` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `frac` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_frac_(const Tensors &self) {
   detail::check(::tensor_foreach_frac_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `lgamma` for the tensors of `self` and the corresponding items of other lists.
+// Computes `lgamma` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_lgamma(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_lgamma(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `lgamma` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `lgamma` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_lgamma_(const Tensors &self) {
   detail::check(::tensor_foreach_lgamma_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `log` for the tensors of `self` and the corresponding items of other lists.
+// Computes `log` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_log(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_log(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `log` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `log` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_log_(const Tensors &self) {
   detail::check(::tensor_foreach_log_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `log10` for the tensors of `self` and the corresponding items of other lists.
+// Computes `log10` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_log10(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_log10(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `log10` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `log10` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_log10_(const Tensors &self) {
   detail::check(::tensor_foreach_log10_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `log1p` for the tensors of `self` and the corresponding items of other lists.
+// Computes `log1p` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_log1p(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_log1p(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `log1p` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `log1p` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_log1p_(const Tensors &self) {
   detail::check(::tensor_foreach_log1p_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `log2` for the tensors of `self` and the corresponding items of other lists.
+// Computes `log2` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_log2(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_log2(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `log2` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `log2` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_log2_(const Tensors &self) {
   detail::check(::tensor_foreach_log2_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `neg` for the tensors of `self` and the corresponding items of other lists.
+// Computes `neg` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_neg(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_neg(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `neg` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `neg` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_neg_(const Tensors &self) {
   detail::check(::tensor_foreach_neg_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists.
+// Computes `reciprocal` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_reciprocal(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_reciprocal(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `reciprocal` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `reciprocal` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_reciprocal_(const Tensors &self) {
   detail::check(::tensor_foreach_reciprocal_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `round` for the tensors of `self` and the corresponding items of other lists.
+// Computes `round` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_round(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_round(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `round` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `round` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_round_(const Tensors &self) {
   detail::check(::tensor_foreach_round_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists.
+// Computes `rsqrt` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_rsqrt(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_rsqrt(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `rsqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `rsqrt` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_rsqrt_(const Tensors &self) {
   detail::check(::tensor_foreach_rsqrt_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists.
+// Computes `sigmoid` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_sigmoid(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sigmoid(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `sigmoid` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `sigmoid` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_sigmoid_(const Tensors &self) {
   detail::check(::tensor_foreach_sigmoid_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `sign` for the tensors of `self` and the corresponding items of other lists.
+// Computes `sign` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_sign(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sign(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `sign` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `sign` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_sign_(const Tensors &self) {
   detail::check(::tensor_foreach_sign_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `sin` for the tensors of `self` and the corresponding items of other lists.
+// Computes `sin` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_sin(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sin(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `sin` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `sin` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_sin_(const Tensors &self) {
   detail::check(::tensor_foreach_sin_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `sinh` for the tensors of `self` and the corresponding items of other lists.
+// Computes `sinh` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_sinh(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sinh(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `sinh` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `sinh` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_sinh_(const Tensors &self) {
   detail::check(::tensor_foreach_sinh_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `sqrt` for the tensors of `self` and the corresponding items of other lists.
+// Computes `sqrt` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_sqrt(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sqrt(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `sqrt` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `sqrt` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_sqrt_(const Tensors &self) {
   detail::check(::tensor_foreach_sqrt_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `tan` for the tensors of `self` and the corresponding items of other lists.
+// Computes `tan` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_tan(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_tan(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `tan` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `tan` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_tan_(const Tensors &self) {
   detail::check(::tensor_foreach_tan_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `tanh` for the tensors of `self` and the corresponding items of other lists.
+// Computes `tanh` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_tanh(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_tanh(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `tanh` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `tanh` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_tanh_(const Tensors &self) {
   detail::check(::tensor_foreach_tanh_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `trunc` for the tensors of `self` and the corresponding items of other lists.
+// Computes `trunc` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_trunc(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_trunc(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `trunc` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `trunc` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_trunc_(const Tensors &self) {
   detail::check(::tensor_foreach_trunc_(self.data(), self.size()));
 }
 
-// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_add_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_add_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_add__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_add_list(self.data(), self.size(), other.data(), other.size(), alpha.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_add_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_add__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
 }
 
-// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_add_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_add_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_add__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_add__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `add` for the tensors of `self` and the corresponding items of other lists.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_add(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_add_tensor(self.data(), self.size(), other.get(), alpha.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `add` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `add` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_add_(const Tensors &self, const Tensor &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_add__tensor(self.data(), self.size(), other.get(), alpha.get()));
 }
 
-// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_sub(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sub_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_sub_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_sub__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_sub(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sub_list(self.data(), self.size(), other.data(), other.size(), alpha.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_sub_(const Tensors &self, const Tensors &other, const Scalar &alpha = 1) {
   detail::check(::tensor_foreach_sub__list(self.data(), self.size(), other.data(), other.size(), alpha.get()));
 }
 
-// Returns a list with the results of `sub` for the tensors of `self` and the corresponding items of other lists.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_sub_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_sub_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `sub` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `sub` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_sub__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_sub__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mul_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_mul_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_mul__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mul_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_mul_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_mul__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_mul_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mul_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_mul__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_mul__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `mul` for the tensors of `self` and the corresponding items of other lists.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_mul(const Tensors &self, const Tensor &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mul_tensor(self.data(), self.size(), other.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `mul` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `mul` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_mul_(const Tensors &self, const Tensor &other) {
   detail::check(::tensor_foreach_mul__tensor(self.data(), self.size(), other.get()));
 }
 
-// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_div_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_div_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_div__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_div_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_div_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_div__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_div_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_div_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_div__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_div__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `div` for the tensors of `self` and the corresponding items of other lists.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_div(const Tensors &self, const Tensor &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_div_tensor(self.data(), self.size(), other.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `div` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `div` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_div_(const Tensors &self, const Tensor &other) {
   detail::check(::tensor_foreach_div__tensor(self.data(), self.size(), other.get()));
 }
 
-// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_max_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_clamp_max_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_clamp_max__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_max_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_clamp_max_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_clamp_max__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Returns a list with the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_max_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_max_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `clamp_max` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `clamp_max` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_clamp_max__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_clamp_max__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_min_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_clamp_min_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_clamp_min__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_min_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_clamp_min_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_clamp_min__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Returns a list with the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_clamp_min_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clamp_min_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `clamp_min` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `clamp_min` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_clamp_min__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_clamp_min__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_maximum_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_maximum_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_maximum__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_maximum(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_maximum_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_maximum_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_maximum__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Returns a list with the results of `maximum` for the tensors of `self` and the corresponding items of other lists.
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_maximum_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_maximum_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `maximum` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `maximum` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_maximum__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_maximum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Scalar &scalar) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_minimum_scalar(self.data(), self.size(), scalar.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_minimum_(const Tensors &self, const Scalar &scalar) {
   detail::check(::tensor_foreach_minimum__scalar(self.data(), self.size(), scalar.get()));
 }
 
-// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_minimum(const Tensors &self, const Tensors &other) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_minimum_list(self.data(), self.size(), other.data(), other.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_minimum_(const Tensors &self, const Tensors &other) {
   detail::check(::tensor_foreach_minimum__list(self.data(), self.size(), other.data(), other.size()));
 }
 
-// Returns a list with the results of `minimum` for the tensors of `self` and the corresponding items of other lists.
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_minimum_scalars(const Tensors &self, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_minimum_scalars(self.data(), self.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `minimum` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `minimum` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_minimum__scalars(const Tensors &self, const Scalars &scalars) {
   detail::check(::tensor_foreach_minimum__scalars(self.data(), self.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalar &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_scalar(self.data(), self.size(), exponent.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_pow_(const Tensors &self, const Scalar &exponent) {
   detail::check(::tensor_foreach_pow__scalar(self.data(), self.size(), exponent.get()));
 }
 
-// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_pow(const Tensors &self, const Scalars &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_scalars(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_pow_(const Tensors &self, const Scalars &exponent) {
   detail::check(::tensor_foreach_pow__scalars(self.data(), self.size(), exponent.data(), exponent.size()));
 }
 
-// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_pow_list(const Tensors &self, const Tensors &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_list(self.data(), self.size(), exponent.data(), exponent.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `pow` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_pow__list(const Tensors &self, const Tensors &exponent) {
   detail::check(::tensor_foreach_pow__list(self.data(), self.size(), exponent.data(), exponent.size()));
 }
 
-// Returns a list with the results of `pow` for the tensors of `self` and the corresponding items of other lists.
+// Computes `pow` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_pow(const Scalar &self, const Tensors &exponent) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_pow_base(self.get(), exponent.data(), exponent.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_lerp_scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Scalar &weight) {
   detail::check(::tensor_foreach_lerp__scalar(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.get()));
 }
 
-// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_lerp(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_lerp_list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_lerp_(const Tensors &self, const Tensors &tensors1, const Tensors &weights) {
   detail::check(::tensor_foreach_lerp__list(self.data(), self.size(), tensors1.data(), tensors1.size(), weights.data(), weights.size()));
 }
 
-// Returns a list with the results of `lerp` for the tensors of `self` and the corresponding items of other lists.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_lerp_scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_lerp_scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `lerp` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `lerp` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_lerp__scalars(const Tensors &self, const Tensors &tensors1, const Scalars &weight) {
   detail::check(::tensor_foreach_lerp__scalars(self.data(), self.size(), tensors1.data(), tensors1.size(), weight.data(), weight.size()));
 }
 
-// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_addcmul_scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::check(::tensor_foreach_addcmul__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
 }
 
-// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_addcmul_scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::check(::tensor_foreach_addcmul__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `addcmul` for the tensors of `self` and the corresponding items of other lists.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_addcmul(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_addcmul_tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `addcmul` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `addcmul` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_addcmul_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::check(::tensor_foreach_addcmul__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
 }
 
-// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_addcdiv_scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalar &value = 1) {
   detail::check(::tensor_foreach_addcdiv__scalar(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), value.get()));
 }
 
-// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_addcdiv_scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Scalars &scalars) {
   detail::check(::tensor_foreach_addcdiv__scalars(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.data(), scalars.size()));
 }
 
-// Returns a list with the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// lists. Returns a list.
 inline std::vector<Tensor> foreach_addcdiv(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_addcdiv_tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get(), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `addcdiv` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `addcdiv` for each tensor of the list `self`, with the corresponding items of other
+// lists, in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_addcdiv_(const Tensors &self, const Tensors &tensor1, const Tensors &tensor2, const Tensor &scalars) {
   detail::check(::tensor_foreach_addcdiv__tensor(self.data(), self.size(), tensor1.data(), tensor1.size(), tensor2.data(), tensor2.size(), scalars.get()));
 }
 
-// Returns a list with the results of `linalg.vector_norm` for the tensors of `self` and the corresponding items of other lists.
+// Computes `linalg.vector_norm` for each tensor of the list `self`, with the corresponding items of
+// other lists. Returns a list.
 inline std::vector<Tensor> foreach_norm(const Tensors &self, const Scalar &ord = 2, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_norm(self.data(), self.size(), ord.get(), detail::get(dtype), out.put(), out.length()));
   return out.take();
 }
 
-// Returns a list with the results of `max` for the tensors of `self` and the corresponding items of other lists.
+// Computes `max` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_max(const Tensors &self) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_max(self.data(), self.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Returns a list with the results of `mm` for the tensors of `self` and the corresponding items of other lists.
+// Computes `mm` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_mm(const Tensors &self, const Tensors &mat2) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_mm(self.data(), self.size(), mat2.data(), mat2.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Returns a list with the results of `clone` for the tensors of `self` and the corresponding items of other lists.
+// Computes `clone` for each tensor of the list `self`, with the corresponding items of other lists.
+// Returns a list.
 inline std::vector<Tensor> foreach_clone(const Tensors &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_foreach_clone(self.data(), self.size(), detail::get(memory_format), out.put(), out.length()));
   return out.take();
 }
 
-// Writes the results of `copy_` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `copy_` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_copy_(const Tensors &self, const Tensors &src, Bool non_blocking = false) {
   detail::check(::tensor_foreach_copy_(self.data(), self.size(), src.data(), src.size(), non_blocking));
 }
 
-// Writes the results of `zero_` for the tensors of `self` and the corresponding items of other lists to these tensors.
-// Raises an error, and changes nothing, where the items of one index do not fit.
+// Computes `zero_` for each tensor of the list `self`, with the corresponding items of other lists,
+// in place. If the items of an index do not match, returns an error and changes nothing.
 inline void foreach_zero_(const Tensors &self) {
   detail::check(::tensor_foreach_zero_(self.data(), self.size()));
 }
 
-// Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+// Computes the logical AND of `self` and `other`, element by element, with nonzero as true. Shapes
+// are broadcast. Returns a bool tensor.
 inline Tensor logical_and(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logical_and(self.get(), other.get(), out.put()));
@@ -6288,7 +6789,8 @@ inline void logical_and_out(const Tensor &out, const Tensor &self, const Tensor 
   detail::check(::tensor_logical_and_out(self.get(), other.get(), out.get()));
 }
 
-// Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+// Computes the logical OR of `self` and `other`, element by element, with nonzero as true. Shapes
+// are broadcast. Returns a bool tensor.
 inline Tensor logical_or(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logical_or(self.get(), other.get(), out.put()));
@@ -6304,7 +6806,8 @@ inline void logical_or_out(const Tensor &out, const Tensor &self, const Tensor &
   detail::check(::tensor_logical_or_out(self.get(), other.get(), out.get()));
 }
 
-// Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+// Computes the logical XOR of `self` and `other`, element by element, with nonzero as true. Shapes
+// are broadcast. Returns a bool tensor.
 inline Tensor logical_xor(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logical_xor(self.get(), other.get(), out.put()));
@@ -6320,7 +6823,7 @@ inline void logical_xor_out(const Tensor &out, const Tensor &self, const Tensor 
   detail::check(::tensor_logical_xor_out(self.get(), other.get(), out.get()));
 }
 
-// Whether every element is false (0), as bool.
+// Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
 inline Tensor logical_not(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logical_not(self.get(), out.put()));
@@ -6336,7 +6839,8 @@ inline void logical_not_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_logical_not_out(self.get(), out.get()));
 }
 
-// The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
+// Computes the bitwise AND of `self` and `other`, element by element; for bool, the logical AND.
+// Shapes are broadcast.
 inline Tensor bitwise_and(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_bitwise_and_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_and(self.get(), other.get(), out.put()));
@@ -6352,7 +6856,8 @@ inline void bitwise_and_out(const Tensor &out, const Operand &self, const Operan
   detail::check(other.is_number() ? ::tensor_bitwise_and_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_and_out(self.get(), other.get(), out.get()));
 }
 
-// The bitwise or of `self` and `other`, of bool the logical one; the shapes broadcast.
+// Computes the bitwise OR of `self` and `other`, element by element; for bool, the logical OR.
+// Shapes are broadcast.
 inline Tensor bitwise_or(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_bitwise_or_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_or(self.get(), other.get(), out.put()));
@@ -6368,7 +6873,8 @@ inline void bitwise_or_out(const Tensor &out, const Operand &self, const Operand
   detail::check(other.is_number() ? ::tensor_bitwise_or_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_or_out(self.get(), other.get(), out.get()));
 }
 
-// The bitwise exclusive or of `self` and `other`, of bool the logical one; the shapes broadcast.
+// Computes the bitwise XOR (exclusive or) of `self` and `other`, element by element; for bool, the
+// logical XOR. Shapes are broadcast.
 inline Tensor bitwise_xor(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_xor(self.get(), other.get(), out.put()));
@@ -6384,7 +6890,7 @@ inline void bitwise_xor_out(const Tensor &out, const Operand &self, const Operan
   detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_xor_out(self.get(), other.get(), out.get()));
 }
 
-// Inverts the bits of every element; of bool, its value.
+// Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 inline Tensor bitwise_not(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bitwise_not(self.get(), out.put()));
@@ -6400,7 +6906,8 @@ inline void bitwise_not_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_bitwise_not_out(self.get(), out.get()));
 }
 
-// Shifts the bits of `self` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+// Shifts the bits of `self` to the left by `other`, element by element. Shapes are broadcast. A
+// shift that is negative or at least the number of bits returns 0.
 inline Tensor bitwise_left_shift(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_left_shift(self.get(), other.get(), out.put()));
@@ -6416,7 +6923,9 @@ inline void bitwise_left_shift_out(const Tensor &out, const Operand &self, const
   detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_left_shift_out(self.get(), other.get(), out.get()));
 }
 
-// Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+// Shifts the bits of `self` to the right by `other`, element by element, with sign extension
+// (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of bits
+// returns 0, or -1 for negative elements.
 inline Tensor bitwise_right_shift(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_right_shift(self.get(), other.get(), out.put()));
@@ -6432,10 +6941,13 @@ inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, cons
   detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_right_shift_out(self.get(), other.get(), out.get()));
 }
 
-// Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
-// as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
-// are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
-// take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
+// Computes the matrix product of two tensors. Two vectors return their dot product; a vector is a
+// row on the left and a column on the right, and that dimension is removed from the result; leading
+// (batch) dimensions are broadcast.
+//
+// The operands must have the same dtype. 16-bit floats are multiplied and summed in float32 and
+// rounded once; integers wrap around. bfloat16 products with more than 4096 multiplications treat
+// subnormal numbers as zero on CPUs with AVX-512 BF16, as in PyTorch.
 inline Tensor matmul(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_matmul(self.get(), other.get(), out.put()));
@@ -6446,7 +6958,7 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
   detail::check(::tensor_matmul_out(self.get(), other.get(), out.get()));
 }
 
-// Product of an n x k and a k x m matrix: n x m.
+// Computes the matrix product of an n x k matrix and a k x m matrix.
 inline Tensor mm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mm(self.get(), mat2.get(), out.put()));
@@ -6457,7 +6969,7 @@ inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_mm_out(self.get(), mat2.get(), out.get()));
 }
 
-// Another name of `mm`, under which PyTorch also multiplies sparse matrices.
+// Computes the matrix product of two matrices, dense or sparse. Alias of `mm`.
 inline Tensor spmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_spmm(self.get(), mat2.get(), out.put()));
@@ -6468,7 +6980,7 @@ inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) 
   detail::check(::tensor_spmm_out(self.get(), mat2.get(), out.get()));
 }
 
-// Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
+// Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m).
 inline Tensor bmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bmm(self.get(), mat2.get(), out.put()));
@@ -6479,7 +6991,7 @@ inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
   detail::check(::tensor_bmm_out(self.get(), mat2.get(), out.get()));
 }
 
-// Product of an n x k matrix and a vector of k elements: n elements.
+// Computes the product of an n x k matrix and a vector of length k.
 inline Tensor mv(const Tensor &self, const Tensor &vec) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mv(self.get(), vec.get(), out.put()));
@@ -6490,7 +7002,7 @@ inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) {
   detail::check(::tensor_mv_out(self.get(), vec.get(), out.get()));
 }
 
-// Sum of the products of two vectors' elements; zero-dim.
+// Computes the dot product of two vectors, as a zero-dim tensor.
 inline Tensor dot(const Tensor &self, const Tensor &tensor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dot(self.get(), tensor.get(), out.put()));
@@ -6501,7 +7013,7 @@ inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor)
   detail::check(::tensor_dot_out(self.get(), tensor.get(), out.get()));
 }
 
-// As `dot`, with the elements of `self` conjugated.
+// Computes the dot product of two vectors, with the elements of `self` conjugated.
 inline Tensor vdot(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vdot(self.get(), other.get(), out.put()));
@@ -6512,7 +7024,8 @@ inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other)
   detail::check(::tensor_vdot_out(self.get(), other.get(), out.get()));
 }
 
-// Sums products along the last dimensions of `self` and `other`, which must match; a zero-dim operand scales the other.
+// Computes the inner product over the last dimensions, which must have the same size. A zero-dim
+// operand scales the other.
 inline Tensor inner(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_inner(self.get(), other.get(), out.put()));
@@ -6523,7 +7036,7 @@ inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_inner_out(self.get(), other.get(), out.get()));
 }
 
-// Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`. dtypes are promoted.
 inline Tensor outer(const Tensor &self, const Tensor &vec2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_outer(self.get(), vec2.get(), out.put()));
@@ -6534,8 +7047,9 @@ inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2)
   detail::check(::tensor_outer_out(self.get(), vec2.get(), out.get()));
 }
 
-// Another name of `outer`.
-// Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+// Computes the outer product of two vectors: `out[i][j] = self[i] * vec2[j]`. dtypes are promoted.
+//
+// Alias of `outer`.
 inline Tensor ger(const Tensor &self, const Tensor &vec2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ger(self.get(), vec2.get(), out.put()));
@@ -6546,8 +7060,9 @@ inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
   detail::check(::tensor_ger_out(self.get(), vec2.get(), out.get()));
 }
 
-// `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `self` or the
-// matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+// Computes a matrix product and adds it to a matrix: `beta * self + alpha * (mat1 @ mat2)`. `self`
+// is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+// ignored. `beta` and `alpha` must be representable in the dtype.
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -6563,8 +7078,9 @@ inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1,
   detail::check(::tensor_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
-// matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+// Computes a batched matrix product and adds it to matrices: `beta * self + alpha * (batch1 @
+// batch2)`. `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
+// operand are ignored. `beta` and `alpha` must be representable in the dtype.
 inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_baddbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
@@ -6580,8 +7096,10 @@ inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &bat
   detail::check(::tensor_baddbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
-// matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+// Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * self
+// + alpha * sum over b of (batch1[b] @ batch2[b])`. `self` is broadcast. If `beta` or `alpha` is 0,
+// NaN and infinity in the corresponding operand are ignored. `beta` and `alpha` must be
+// representable in the dtype.
 inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
@@ -6597,8 +7115,9 @@ inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batc
   detail::check(::tensor_addbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `self` or the
-// matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+// Computes a matrix-vector product and adds it to a vector: `beta * self + alpha * (mat @ vec)`.
+// `self` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+// ignored. `beta` and `alpha` must be representable in the dtype.
 inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addmv(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.put()));
@@ -6614,8 +7133,9 @@ inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, 
   detail::check(::tensor_addmv_out(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. `beta` and `alpha`
-// must fit the dtype, and be integers for integers.
+// Computes an outer product and adds it to a matrix: `beta * self + alpha * outer(vec1, vec2)`.
+// `self` is broadcast. If `beta` is 0, NaN and infinity in `self` are ignored. `beta` and `alpha`
+// must be representable in the dtype; integer tensors require integers.
 inline Tensor addr(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_addr(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.put()));
@@ -6631,17 +7151,21 @@ inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, 
   detail::check(::tensor_addr_out(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
-// operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
-// "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
-// of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
+// Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
+// each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
+// are summed over. "..." stands for broadcast dimensions, and a letter repeated in one operand
+// selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
+// order (upper case first), after the broadcast dimensions.
+//
+// Dimensions of named tensors keep their names, which must agree for a letter of the output.
 inline Tensor einsum(const Text &equation, const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_einsum(detail::text("einsum: equation", equation), tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
-// Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.
+// Computes a tensor contraction: the sum of products over the last `dims` dimensions of `self` and
+// the first `dims` dimensions of `other`.
 inline Tensor tensordot(const Tensor &self, const Tensor &other, Int dims = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tensordot(self.get(), other.get(), dims, out.put()));
@@ -6652,7 +7176,8 @@ inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &o
   detail::check(::tensor_tensordot_out(self.get(), other.get(), dims, out.get()));
 }
 
-// Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
+// Computes a tensor contraction: the sum of products over pairs of dimensions `dims_self` of `self`
+// and `dims_other` of `other`, whose sizes are equal or 1.
 inline Tensor tensordot(const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tensordot_dims(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.put()));
@@ -6663,8 +7188,8 @@ inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &o
   detail::check(::tensor_tensordot_dims_out(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.get()));
 }
 
-// The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
-// the product of both. dtypes are promoted.
+// Computes the Kronecker product: the block matrix of `self[i][j] * other`. Missing leading
+// dimensions have size 1. dtypes are promoted.
 inline Tensor kron(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_kron(self.get(), other.get(), out.put()));
@@ -6675,94 +7200,102 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
   detail::check(::tensor_kron_out(self.get(), other.get(), out.get()));
 }
 
-// The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
-// the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted.
-// Euclidean distances (p of 2) of more than 25 rows are the roots of |a|^2 - 2ab + |b|^2, which is fast but loses the digits that |a|^2 and
-// |b|^2 share: equal rows may be further apart than 0. `compute_mode` 'use_mm_for_euclid_dist' does so for any number of rows, 'donot_use_mm_for_euclid_dist' never:
-// differences are then formed, as for any other p.
+// Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
+// rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
+// broadcast. p = 0 counts different elements, and infinity returns the largest difference.
+//
+// Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
+// by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
+// the distance of equal rows may not be 0. `compute_mode` "use_mm_for_euclid_dist" does this for
+// any number of rows, and "donot_use_mm_for_euclid_dist" never.
 inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const Text &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
   detail::Result<Tensor> out;
   detail::check(::tensor_cdist(x1.get(), x2.get(), p, detail::text("cdist: compute_mode", compute_mode), out.put()));
   return out.take();
 }
 
-// The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
-// p of 0 counts the differing elements, inf takes the largest difference.
+// Computes the `p`-norm distances between all pairs of rows of `self` of shape (N, M). Returns a
+// vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
+// so on (the condensed distance matrix).
 inline Tensor pdist(const Tensor &self, Real p = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pdist(self.get(), p, out.put()));
   return out.take();
 }
 
-// The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
-// is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
+// Computes the cosine similarity of `x1` and `x2` along `dim`: `sum(x1 * x2) / (max(|x1|, eps) *
+// max(|x2|, eps))`. Shapes are broadcast, and `dim` refers to the broadcast shape. dtypes are
+// promoted; at least one must be floating-point.
 inline Tensor cosine_similarity(const Tensor &x1, const Tensor &x2, Int dim = 1, Real eps = 1e-8) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cosine_similarity(x1.get(), x2.get(), dim, eps, out.put()));
   return out.take();
 }
 
-// The names of the dimensions, "" for one without a name. Free the list with tensor_string_list_free.
+// Returns the names of the dimensions, "" for an unnamed one.
 inline std::vector<std::string> names(const Tensor &self) {
   detail::Result<std::vector<std::string>> out;
   detail::check(::tensor_names(self.get(), out.put(), out.length()));
   return out.take();
 }
 
-// The dimension that has the name; RuntimeError, which shows the names, where none has it.
+// Returns the dimension with the given name. An unknown name is an error, which lists the names.
 inline int64_t dim_by_name(const Tensor &self, const Text &name) {
   detail::Result<int64_t> out;
   detail::check(::tensor_dim_by_name(self.get(), detail::text("dim_by_name: name", name), out.put()));
   return out.take();
 }
 
-// A view whose dimensions have other names: a list with one for each dimension, "" for none, in which "..." keeps those that the others
-// have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
+// Returns a view with other dimension names: a list with one name for each dimension, "" for none,
+// in which "..." keeps those of the other dimensions. Without a list, all names are removed. Names
+// are identifiers of ASCII letters, digits and underscores, and must be unique.
 inline Tensor rename(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rename(self.get(), names.data("rename: names"), names.size(), out.put()));
   return out.take();
 }
 
-// Gives the tensor itself other names, as rename does.
+// Changes the dimension names of `self`, in place, as `rename` does.
 inline Tensor rename_(const Tensor &self, const Strings &names) {
   detail::check(::tensor_rename_(self.get(), names.data("rename_: names"), names.size()));
   return self;
 }
 
-// A view in which dimensions without a name have one: a list for all dimensions, in which those that have a name keep it, and "..."
-// stands for any number of them that stay as they are.
+// Returns a view in which unnamed dimensions are named: a list for all dimensions, in which named
+// ones keep their name, and "..." represents any number of unchanged dimensions.
 inline Tensor refine_names(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
   detail::check(::tensor_refine_names(self.get(), names.data("refine_names: names"), names.size(), out.put()));
   return out.take();
 }
 
-// A view whose dimensions, which all have names, are in the order of the list; others in the list have size 1. "..." stands for the
-// dimensions that the list does not mention, in their order.
+// Returns a view with the dimensions in the order of the listed names; missing ones are inserted
+// with size 1. All dimensions must be named. "..." represents the dimensions that are not listed,
+// in their order.
 inline Tensor align_to(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
   detail::check(::tensor_align_to(self.get(), names.data("align_to: names"), names.size(), out.put()));
   return out.take();
 }
 
-// A view whose dimensions, which all have names, are in the order of those of `other`; dimensions that `self` does not have are there
-// with size 1.
+// Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
+// with size 1. All dimensions must be named.
 inline Tensor align_as(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_align_as(self.get(), other.get(), out.put()));
   return out.take();
 }
 
-// Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
+// Returns views of tensors with the dimensions of the one that has the most, as `align_as` does.
+// All dimensions must be named.
 inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_align_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
-// * x` otherwise.
+// Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope *
+// x` otherwise.
 namespace nn {
 inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) {
   detail::Result<Tensor> out;
@@ -6778,8 +7311,8 @@ inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
 }
 }  // namespace nn
 
-// Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight *
-// x` otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
+// Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight * x`
+// otherwise. `weight` has one element, or one for each channel (dimension 1), and the dtype of
 // `self`.
 inline Tensor prelu(const Tensor &self, const Tensor &weight) {
   detail::Result<Tensor> out;
@@ -6862,8 +7395,8 @@ inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0
 }
 }  // namespace nn
 
-// Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
-// / 6`.
+// Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6) /
+// 6`.
 namespace nn {
 inline Tensor hardsigmoid(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -6895,8 +7428,8 @@ inline Tensor hardswish_(const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
-// 1)` otherwise.
+// Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) - 1)`
+// otherwise.
 namespace nn {
 inline Tensor elu(const Tensor &self, Real alpha = 1.0) {
   detail::Result<Tensor> out;
@@ -6925,8 +7458,8 @@ inline Tensor celu_(const Tensor &self, Real alpha = 1.0) {
   return self;
 }
 
-// Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
-// alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
+// Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0, alpha
+// * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
 // (self-normalizing networks).
 inline Tensor selu(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -6970,10 +7503,9 @@ inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the
-// cumulative distribution function of the standard normal distribution. `approximate` "tanh"
-// computes `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is
-// "none".
+// Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the cumulative
+// distribution function of the standard normal distribution. `approximate` "tanh" computes `x / 2 *
+// (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))` instead; the default is "none".
 namespace nn {
 inline Tensor gelu(const Tensor &self, const Text &approximate = "none") {
   detail::Result<Tensor> out;
@@ -7029,8 +7561,7 @@ inline Tensor tanhshrink(const Tensor &self) {
 }
 }  // namespace nn
 
-// Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
-// dtype.
+// Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default dtype.
 namespace nn {
 inline Tensor softsign(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -7072,8 +7603,10 @@ inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &d
 }
 }  // namespace nn
 
-// Another name of `softmax`.
-// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+//
+// Alias of `softmax`.
 namespace nn {
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7088,8 +7621,10 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 }
 }  // namespace nn
 
-// Another name of `log_softmax`.
-// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
+// overflow or cancellation. `dtype` converts elements first.
+//
+// Alias of `log_softmax`.
 namespace nn {
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7120,6 +7655,7 @@ inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = fal
 // `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
 // shape (..., L, Ev); leading dimensions are broadcast. The L x S matrix of weights is not stored,
 // except with dropout.
+//
 // `scale` defaults to 1 / sqrt(E). `attn_mask`, broadcast to (..., L, S), is added to the scores,
 // or, of dtype bool, is true where a query may attend to a key. `is_causal` masks the keys after
 // position i for query i, and excludes `attn_mask`. A query that is masked completely returns
@@ -7136,17 +7672,19 @@ inline Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &ke
 
 // Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
 // `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
+//
 // Inputs are projected by the thirds of `in_proj_weight` and `in_proj_bias`, or, with
 // `use_separate_proj_weight`, by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`. Each head
 // attends with its part of the features; `out_proj_weight` and `out_proj_bias` project the
 // concatenated results. `bias_k` and `bias_v` append a key and a value, `add_zero_attn` appends
-// zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace
-// projected ones.
+// zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace projected
+// ones.
+//
 // `key_padding_mask` of shape (N, S) and `attn_mask` of shape (L, S) or (N * num_heads, L, S) are
-// added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares
-// that `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the
-// output, and the attention weights averaged over heads, or those of each head if
-// `average_attn_weights` is false; without `need_weights` they are empty.
+// added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares that
+// `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the output,
+// and the attention weights averaged over heads, or those of each head if `average_attn_weights` is
+// false; without `need_weights` they are empty.
 namespace nn {
 inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const Tensor &query, const Tensor &key, const Tensor &value, Int embed_dim_to_check, Int num_heads, const std::optional<Tensor> &in_proj_weight, const std::optional<Tensor> &in_proj_bias, const std::optional<Tensor> &bias_k, const std::optional<Tensor> &bias_v, Bool add_zero_attn, Real dropout_p, const Tensor &out_proj_weight, const std::optional<Tensor> &out_proj_bias, Bool training = true, const std::optional<Tensor> &key_padding_mask = std::nullopt, Bool need_weights = true, const std::optional<Tensor> &attn_mask = std::nullopt, Bool use_separate_proj_weight = false, const std::optional<Tensor> &q_proj_weight = std::nullopt, const std::optional<Tensor> &k_proj_weight = std::nullopt, const std::optional<Tensor> &v_proj_weight = std::nullopt, const std::optional<Tensor> &static_k = std::nullopt, const std::optional<Tensor> &static_v = std::nullopt, Bool average_attn_weights = true, Bool is_causal = false) {
   detail::Result<Tensor> out;
@@ -7157,8 +7695,9 @@ inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const 
 }  // namespace nn
 
 // Applies a 1-D convolution (cross-correlation) to `self` of shape (N, C_in, L) or (C_in, L) with
-// `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
-// weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+// `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of weight[o,
+// c, k] * self[n, c, i*stride + k*dilation - padding]`.
+//
 // `stride` is the distance between windows, `padding` the number of zeros added at each end, and
 // `dilation` the distance between kernel elements. `groups` divides the input and output channels
 // into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
@@ -7179,9 +7718,9 @@ inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std
   return out.take();
 }
 
-// Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or
-// (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
-// (C_out).
+// Applies a 2-D convolution (cross-correlation) to images `self` of shape (N, C_in, H, W) or (C_in,
+// H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape (C_out).
+//
 // `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
 // one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
 // W_out), in channels-last memory format if `self` or `weight` is.
@@ -7220,6 +7759,7 @@ inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std
 // Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `self`
 // of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
 // `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+//
 // `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
 // shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
 // output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
@@ -7230,8 +7770,8 @@ inline Tensor conv_transpose1d(const Tensor &self, const Tensor &weight, const s
   return out.take();
 }
 
-// Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W)
-// or (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
+// Applies a 2-D transposed convolution (deconvolution) to images `self` of shape (N, C_in, H, W) or
+// (C_in, H, W) with `weight` of shape (C_in, C_out / groups, KH, KW), and adds `bias` of shape
 // (C_out). It computes the gradient of `conv2d` with respect to its input. The arguments are those
 // of `conv_transpose1d`, with one number for both dimensions, or (height, width).
 inline Tensor conv_transpose2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
@@ -7259,8 +7799,8 @@ inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &b
   return out.take();
 }
 
-// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
-// if `train` is true. Otherwise returns `self`.
+// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`, if
+// `train` is true. Otherwise returns `self`.
 inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dropout(self.get(), p, train, detail::get(generator), out.put()));
@@ -7272,8 +7812,8 @@ inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::option
   return self;
 }
 
-// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
-// if `training` is true. Otherwise returns `self`.
+// Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`, if
+// `training` is true. Otherwise returns `self`.
 namespace nn {
 inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7412,9 +7952,8 @@ inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool trai
 }
 }  // namespace nn
 
-// Applies a linear transformation: `self @ weight.T + bias`. `self` has the shape (...,
-// in_features), `weight` (out_features, in_features) or (in_features), and `bias` (out_features)
-// or ().
+// Applies a linear transformation: `self @ weight.T + bias`. `self` has the shape (..., K),
+// `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
 namespace nn {
 inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7430,8 +7969,8 @@ inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weig
 }  // namespace nn
 
 // Applies a bilinear transformation: `out[..., o] = input1 @ weight[o] @ input2 + bias[o]`, with
-// `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias`
-// of shape (O).
+// `input1` of shape (..., I), `input2` of shape (..., J), `weight` of shape (O, I, J) and `bias` of
+// shape (O).
 inline Tensor bilinear(const Tensor &input1, const Tensor &input2, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bilinear(input1.get(), input2.get(), weight.get(), detail::get(bias), out.put()));
@@ -7472,8 +8011,8 @@ inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
 }
 }  // namespace nn
 
-// Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C *
-// r**2, H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
+// Rearranges channels to spatial positions (sub-pixel convolution, depth to space): (..., C * r**2,
+// H, W) to (..., C, H * r, W * r), with r = `upscale_factor`.
 inline Tensor pixel_shuffle(const Tensor &self, Int upscale_factor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pixel_shuffle(self.get(), upscale_factor, out.put()));
@@ -7496,17 +8035,19 @@ inline Tensor channel_shuffle(const Tensor &self, Int groups) {
   return out.take();
 }
 
-// Another name of `channel_shuffle`.
 // Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
 // turn.
+//
+// Alias of `channel_shuffle`.
 inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
   detail::Result<Tensor> out;
   detail::check(::tensor_native_channel_shuffle(self.get(), groups, out.put()));
   return out.take();
 }
 
-// Pads the last dimensions of `self`. `pad` lists the number of elements added before and after
-// the last dimension, then those of the dimension before it, and so on; negative numbers crop.
+// Pads the last dimensions of `self`. `pad` lists the number of elements added before and after the
+// last dimension, then those of the dimension before it, and so on; negative numbers crop.
+//
 // `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
 // without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
 // around. The last three pad the last 1 to 3 dimensions of a batch with channels.
@@ -7540,8 +8081,8 @@ inline Tensor embedding(const Tensor &weight, const Tensor &indices, Int padding
   return out.take();
 }
 
-// Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to
-// approximately that norm, in place.
+// Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` to approximately
+// that norm, in place.
 inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real max_norm, Real norm_type) {
   detail::check(::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type));
   return self;
@@ -7553,6 +8094,7 @@ inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real 
 // `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
 // `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
 // gradient a sparse tensor.
+//
 // Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
 // sums some of these are empty.
 inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indices, const Tensor &offsets, Bool scale_grad_by_freq = false, Int mode = 0, Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
@@ -7582,6 +8124,7 @@ inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std:
 
 // Computes the absolute error (L1 loss): `weight * |self - target|`. A mean is divided by the sum
 // of `weight`, if given.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7594,6 +8137,7 @@ inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optio
 
 // Computes the squared error (mean squared error, L2 loss): `weight * (self - target)**2`. A mean
 // is divided by the sum of `weight`, if given.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7606,6 +8150,7 @@ inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::opti
 
 // Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
 // elsewhere, with d = `self - target`.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7618,6 +8163,7 @@ inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std
 
 // Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
 // elsewhere, with d = `self - target`, multiplied by `weight`.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 namespace nn {
 inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
@@ -7627,10 +8173,10 @@ inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &r
 }
 }  // namespace nn
 
-// Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities
-// `target`: `target * (log(target) - self)`. With `log_target`, `target` contains log
-// probabilities. `reduction` "batchmean" divides the sum by the batch size, which is the
-// mathematical definition.
+// Computes the Kullback-Leibler divergence of log probabilities `self` from probabilities `target`:
+// `target * (log(target) - self)`. With `log_target`, `target` contains log probabilities.
+// `reduction` "batchmean" divides the sum by the batch size, which is the mathematical definition.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7646,6 +8192,7 @@ inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::option
 // shape (N) or (N, d1, ...). An unbatched `self` has the shape (C). `weight` of shape (C) rescales
 // classes; a mean is divided by the sum of the weights of the targets. Targets equal to
 // `ignore_index` do not contribute.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7661,6 +8208,7 @@ inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::opti
 // contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
 // shape of `self`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
 // not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7673,6 +8221,7 @@ inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std:
 
 // Computes the binary cross-entropy of probabilities `self`: `-weight * (target * log(self) + (1 -
 // target) * log(1 - self))`. Logarithms are clamped to at least -100.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7683,9 +8232,10 @@ inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, con
 }
 }  // namespace nn
 
-// Computes `binary_cross_entropy(sigmoid(self), target)` from logits `self` in a numerically
-// stable form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both
-// are broadcast.
+// Computes `binary_cross_entropy(sigmoid(self), target)` from logits `self` in a numerically stable
+// form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both are
+// broadcast.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7698,8 +8248,9 @@ inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor 
 
 // Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
 // - target * self`, where `self` is the log rate, or `self - target * log(self + eps)` if
-// `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
-// greater than 1.
+//   `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
+//   greater than 1.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7714,6 +8265,7 @@ inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool lo
 // variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
 // `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `self`, lacks its last
 // dimension, or has size 1 in one dimension.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 namespace nn {
 inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const Text &reduction = "mean") {
@@ -7725,6 +8277,7 @@ inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const 
 
 // Computes the hinge embedding loss of distances `self`: `x` where `target` is 1, and `max(0,
 // margin - x)` where it is -1.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7737,6 +8290,7 @@ inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Rea
 
 // Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
 // where `input1` should be ranked higher, and -1 where `input2` should be.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7749,6 +8303,7 @@ inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, co
 
 // Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
 // labels 1 and -1.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7761,6 +8316,7 @@ inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const s
 
 // Computes the multi-class hinge loss: for a sample x of shape (C), a row of `self`, of class y,
 // `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7774,6 +8330,7 @@ inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p 
 // Computes the multi-label hinge loss: for a sample x of shape (C), a row of `self`, the sum of
 // `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
 // `target` lists the labels of the sample; the first negative number ends the list.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7786,6 +8343,7 @@ inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, c
 
 // Computes the mean of `binary_cross_entropy_with_logits` over the classes (the last dimension) of
 // each sample, each class multiplied by its `weight`.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7798,6 +8356,7 @@ inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &targ
 
 // Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
 // cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7811,6 +8370,7 @@ inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, 
 // Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
 // where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
 // instead of d(anchor, negative) where it is smaller.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 // `size_average` and `reduce` are deprecated forms of it.
 namespace nn {
@@ -7824,11 +8384,13 @@ inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, 
 // Computes the connectionist temporal classification (CTC) loss: the negative log probability of
 // the target sequences, summed over all alignments to the T time steps, where the class `blank`
 // separates labels.
+//
 // `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
 // `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
 // `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
 // targets that are too long, by 0. `reduction` is 0 for the loss of each sample, 1 for the mean of
 // the losses divided by the target lengths (default), and 2 for the sum.
+//
 // The gradient includes that of `log_softmax`.
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
   detail::Result<Tensor> out;
@@ -7846,11 +8408,13 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ten
 // Computes the connectionist temporal classification (CTC) loss: the negative log probability of
 // the target sequences, summed over all alignments to the T time steps, where the class `blank`
 // separates labels.
+//
 // `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
 // `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
 // `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
 // targets that are too long, by 0. `reduction` is "none" for the loss of each sample, "mean" for
 // the mean of the losses divided by the target lengths (default), or "sum".
+//
 // The gradient includes that of `log_softmax`.
 namespace nn {
 inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
@@ -7872,8 +8436,10 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ten
 // Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
 // cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
 // dimensions, classes are its first dimension. `ignore_index` defaults to -100.
+//
 // `batch_chunk_size` limits the number of samples whose logits are in memory together; they are
 // recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
+//
 // `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 namespace nn {
 inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const Text &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) {
@@ -7894,8 +8460,8 @@ inline NativeLayerNormResult native_layer_norm(const Tensor &self, const Ints &n
 }
 
 // Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
-// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
-// have the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
+// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias` have
+// the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
 // `cudnn_enable` is ignored.
 inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enable = true) {
   detail::Result<Tensor> out;
@@ -7904,8 +8470,8 @@ inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const
 }
 
 // Applies layer normalization over the last dimensions, whose sizes are `normalized_shape`: `(x -
-// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias`
-// have the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
+// mean) / sqrt(variance + eps) * weight + bias`, with the biased variance. `weight` and `bias` have
+// the shape `normalized_shape`, and the dtype of `self`, or float32 if that has 16 bits.
 namespace nn {
 inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -7923,10 +8489,11 @@ inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const s
   return out.take();
 }
 
-// Another name of `rms_norm`.
 // Applies root mean square normalization over the last dimensions, whose sizes are
 // `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
 // of the dtype of the computation, which is float32 for 16-bit floats.
+//
+// Alias of `rms_norm`.
 namespace nn {
 inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
   detail::Result<Tensor> out;
@@ -7935,9 +8502,9 @@ inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const s
 }
 }  // namespace nn
 
-// Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements.
-// Also returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance
-// + `eps`).
+// Applies `group_norm` with `group` groups to `N` samples with `C` channels of `HxW` elements. Also
+// returns the means of the groups, and their reciprocal standard deviations 1 / sqrt(variance +
+// `eps`).
 inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Int N, Int C, Int HxW, Int group, Real eps) {
   detail::Result<Tensor> out;
   detail::Result<Tensor> mean;
@@ -7948,8 +8515,8 @@ inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::op
 
 // Applies group normalization to `self` of shape (N, C, ...): divides the channels into
 // `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
-// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or
-// float32 if that has 16 bits. `cudnn_enabled` is ignored.
+// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or float32
+// if that has 16 bits. `cudnn_enabled` is ignored.
 inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enabled = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_group_norm(self.get(), num_groups, detail::get(weight), detail::get(bias), eps, cudnn_enabled, out.put()));
@@ -7958,8 +8525,8 @@ inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional
 
 // Applies group normalization to `self` of shape (N, C, ...): divides the channels into
 // `num_groups` groups, and computes `(x - mean) / sqrt(variance + eps) * weight + bias` over each
-// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or
-// float32 if that has 16 bits. A group of a single element is an error.
+// group of each sample. `weight` and `bias` have the shape (C), and the dtype of `self`, or float32
+// if that has 16 bits. A group of a single element is an error.
 namespace nn {
 inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -7980,10 +8547,10 @@ inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::op
 
 // Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
 // weight + bias` for each channel. In training, mean and variance are those of the batch, and the
-// running statistics are updated in place: `running = (1 - momentum) * running + momentum *
-// batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
-// parameters have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
-// `cudnn_enabled` is ignored.
+// running statistics are updated in place: `running = (1 - momentum) * running + momentum * batch`,
+// with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
+// have the shape (C), and the dtype of `self`, or float32 if that has 16 bits. `cudnn_enabled` is
+// ignored.
 inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps, Bool cudnn_enabled) {
   detail::Result<Tensor> out;
   detail::check(::tensor_batch_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, cudnn_enabled, out.put()));
@@ -7992,9 +8559,9 @@ inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight
 
 // Applies batch normalization to `self` of shape (N, C, ...): `(x - mean) / sqrt(variance + eps) *
 // weight + bias` for each channel. In training, mean and variance are those of the batch, and the
-// running statistics are updated in place: `running = (1 - momentum) * running + momentum *
-// batch`, with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All
-// parameters have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
+// running statistics are updated in place: `running = (1 - momentum) * running + momentum * batch`,
+// with the unbiased variance. Otherwise they are `running_mean` and `running_var`. All parameters
+// have the shape (C), and the dtype of `self`, or float32 if that has 16 bits.
 namespace nn {
 inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool training = false, Real momentum = 0.1, Real eps = 1e-05) {
   detail::Result<Tensor> out;
@@ -8023,9 +8590,9 @@ inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &run
 }
 }  // namespace nn
 
-// Applies local response normalization over adjacent channels (dimension 1): divides by `(k +
-// alpha * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor
-// count as 0.
+// Applies local response normalization over adjacent channels (dimension 1): divides by `(k + alpha
+// * m)**beta`, where m is the mean square of `size` channels. Channels outside of the tensor count
+// as 0.
 namespace nn {
 inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) {
   detail::Result<Tensor> out;
@@ -8036,6 +8603,7 @@ inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0
 
 // Applies 1-D max pooling to `self` of shape (N, C, L) or (C, L): each output element is the
 // maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+//
 // Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
 // apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
 // half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
@@ -8055,9 +8623,8 @@ inline Tensor max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints
   return out.take();
 }
 
-// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The
-// arguments are those of `max_pool1d`, with one number for all dimensions, or (depth, height,
-// width).
+// Applies 3-D max pooling to volumes `self` of shape (N, C, D, H, W) or (C, D, H, W). The arguments
+// are those of `max_pool1d`, with one number for all dimensions, or (depth, height, width).
 inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
@@ -8113,8 +8680,8 @@ inline void avg_pool1d_out(const Tensor &out, const Tensor &self, const Ints &ke
 
 // Applies 2-D average pooling to images `self` of shape (N, C, H, W) or (C, H, W).
 // `divisor_override` divides the sum of each window instead of its number of elements. The other
-// arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width).
-// The result is in channels-last memory format if `self` is.
+// arguments are those of `avg_pool1d`, with one number for both dimensions, or (height, width). The
+// result is in channels-last memory format if `self` is.
 namespace nn {
 inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8242,10 +8809,10 @@ inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_s
 }  // namespace nn
 
 // Computes a partial inverse of `max_pool1d`: writes the elements of `self` of shape (N, C, L) or
-// (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of
-// zeros. `output_size` selects one of the lengths that pooling maps to L, as the length alone or
-// as the whole shape. If several elements have the same index, the last one is stored, but each
-// receives the gradient of that position.
+// (C, L) to the positions `indices`, as returned by `max_pool1d_with_indices`, of signals of zeros.
+// `output_size` selects one of the lengths that pooling maps to L, as the length alone or as the
+// whole shape. If several elements have the same index, the last one is stored, but each receives
+// the gradient of that position.
 namespace nn {
 inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8277,9 +8844,10 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
 // Applies 2-D fractional max pooling to images `self` of shape (N, C, H, W) or (C, H, W): the
 // maximum of each window of `kernel_size` elements, where the steps between windows alternate
 // pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
-// The output has the size `output_size`, or `output_ratio` times the size of the image; exactly
-// one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
-// the steps; by default they are drawn from `generator`. NaN counts as the maximum.
+//
+// The output has the size `output_size`, or `output_ratio` times the size of the image; exactly one
+// of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine the
+// steps; by default they are drawn from `generator`. NaN counts as the maximum.
 namespace nn {
 inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8332,9 +8900,8 @@ inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &di
 }
 }  // namespace nn
 
-// Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W)
-// (col2im), where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are
-// added.
+// Sums columns of shape (N, C*KH*KW, L) or (C*KH*KW, L) into images of shape (N, C, H, W) (col2im),
+// where `output_size` is (H, W). It is the transpose of `unfold`: overlapping blocks are added.
 namespace nn {
 inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
   detail::Result<Tensor> out;
@@ -8344,13 +8911,15 @@ inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kern
 }  // namespace nn
 
 // Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
-// features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
-// sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
-// + i g` and `h_t = o tanh(c_t)`.
-// `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
-// `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
-// with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
-// training (`train`), `dropout` is applied to the outputs of all layers but the last.
+// H_in), or (N, L, H_in) with `batch_first`. Each time step computes `i, f, o = sigmoid(...)`, `g =
+// tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1) + i g` and `h_t = o
+// tanh(c_t)`.
+//
+// `hx` are the initial hidden and cell states, of shape (layers * directions, N, H). `params` lists
+// w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates in
+// the order i, f, g, o, and the projection w_hr if h is smaller than c. In training (`train`),
+// `dropout` is applied to the outputs of all layers but the last.
+//
 // Returns the hidden states of the last layer at all time steps, both directions concatenated if
 // `bidirectional`, and the final hidden and cell states of all layers.
 inline LstmResult lstm(const Tensor &input, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
@@ -8373,8 +8942,8 @@ inline LstmDataResult lstm(const Tensor &data, const Tensor &batch_sizes, const 
 
 // Applies a multi-layer gated recurrent unit (GRU) network to sequences `input`. Each time step
 // computes `r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`, `n = tanh(w_ih x_t + b_ih + r
-// (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n
-// in `params`. There is one state `hx`; the other arguments are those of `lstm`.
+// (w_hh h_(t-1) + b_hh))` and `h_t = (1 - z) n + z h_(t-1)`, with the gates in the order r, z, n in
+// `params`. There is one state `hx`; the other arguments are those of `lstm`.
 inline GruResult gru(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8382,8 +8951,8 @@ inline GruResult gru(const Tensor &input, const Tensor &hx, const Tensors &param
   return {output.take(), hn.take()};
 }
 
-// Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after
-// the other, and `batch_sizes` (int64) the number of sequences at each step.
+// Applies `gru` to packed sequences: `data` contains the rows of all time steps, one step after the
+// other, and `batch_sizes` (int64) the number of sequences at each step.
 inline GruDataResult gru(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8410,9 +8979,9 @@ inline RnnTanhDataResult rnn_tanh(const Tensor &data, const Tensor &batch_sizes,
   return {output.take(), hn.take()};
 }
 
-// Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t =
-// max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are
-// those of `lstm`.
+// Applies a multi-layer Elman recurrent network (RNN) with ReLU to sequences `input`: `h_t = max(0,
+// w_ih x_t + b_ih + w_hh h_(t-1) + b_hh)`. There is one state `hx`; the other arguments are those
+// of `lstm`.
 inline RnnReluResult rnn_relu(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
@@ -8482,8 +9051,9 @@ inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Ten
   return {output.take(), lengths.take()};
 }
 
-// Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes
-// (N, C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+// Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes (N,
+// C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+//
 // `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
 // center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
 // "area" (adaptive average pooling). `align_corners` aligns the centers of the corner elements
@@ -8500,7 +9070,8 @@ inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, c
 }  // namespace nn
 
 // Resizes `self`. Equivalent to `interpolate`.
-// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+//
+// Deprecated: use interpolate. The first call reports a warning.
 namespace nn {
 TENSOR_DEPRECATED("use interpolate")
 inline Tensor upsample(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt) {
@@ -8512,7 +9083,8 @@ inline Tensor upsample(const Tensor &self, const Ints &size = std::nullopt, cons
 
 // Resizes `self` by nearest-neighbor interpolation. Equivalent to `interpolate` with the mode
 // "nearest".
-// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+//
+// Deprecated: use interpolate. The first call reports a warning.
 namespace nn {
 TENSOR_DEPRECATED("use interpolate")
 inline Tensor upsample_nearest(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt) {
@@ -8524,7 +9096,8 @@ inline Tensor upsample_nearest(const Tensor &self, const Ints &size = std::nullo
 
 // Resizes images by bilinear interpolation. Equivalent to `interpolate` with the mode "bilinear"
 // and `align_corners`.
-// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+//
+// Deprecated: use interpolate. The first call reports a warning.
 namespace nn {
 TENSOR_DEPRECATED("use interpolate")
 inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt) {
@@ -8535,8 +9108,8 @@ inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::null
 }  // namespace nn
 
 // Samples `self` at the positions `grid`. Equivalent to `nn.grid_sample` with numbers for the
-// modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border,
-// 2 reflection.
+// modes: `interpolation_mode` 0 bilinear, 1 nearest, 2 bicubic; `padding_mode` 0 zeros, 1 border, 2
+// reflection.
 inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
   detail::Result<Tensor> out;
   detail::check(::tensor_grid_sampler(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
@@ -8560,10 +9133,11 @@ inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interp
 // Samples images `self` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
 // 2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
 // grid of shape (N, D_out, H_out, W_out, 3).
-// Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with
-// `align_corners`, the centers of the corner elements. `mode` is "bilinear" (default, trilinear
-// for volumes), "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default)
-// reads 0, "border" the closest edge element, and "reflection" mirrors the position.
+//
+// Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with `align_corners`,
+// the centers of the corner elements. `mode` is "bilinear" (default, trilinear for volumes),
+// "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default) reads 0, "border"
+// the closest edge element, and "reflection" mirrors the position.
 namespace nn {
 inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mode = "bilinear", const Text &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8572,9 +9146,9 @@ inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mo
 }
 }  // namespace nn
 
-// Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H,
-// W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and
-// (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has for
+// Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H, W)
+// and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and (N,
+// 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has for
 // `grid_sample`.
 namespace nn {
 inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) {
@@ -8591,143 +9165,152 @@ inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool 
   return out.take();
 }
 
-// A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
-// round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
-// least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
+// Quantizes a float32 tensor to `dtype` (quint8, qint8 or qint32) with one scale and zero point:
+// `round(x * (1 / scale)) + zero_point`, computed in float32 with ties to even, and clamped to the
+// range of the dtype. NaN becomes the largest integer of quint8 and qint8, and the smallest of
+// qint32. `scale` must be positive, and `zero_point` in the range of the dtype. Not differentiable.
 inline Tensor quantize_per_tensor(const Tensor &self, Real scale, Int zero_point, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_tensor(self.get(), scale, zero_point, dtype, out.put()));
   return out.take();
 }
 
-// quantize_per_tensor with a scale and a zero point that are tensors of one element.
+// Quantizes a tensor with a scale and a zero point that are tensors of one element. See
+// `quantize_per_tensor`.
 inline Tensor quantize_per_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_tensor_tensor_qparams(self.get(), scale.get(), zero_point.get(), dtype, out.put()));
   return out.take();
 }
 
-// quantize_per_tensor for each tensor of a list, with an element of `scales` and of `zero_points` each.
+// Quantizes each tensor of a list, with one element of `scales` and `zero_points` each. See
+// `quantize_per_tensor`.
 inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Tensor &scales, const Tensor &zero_points, Constant<Dtype> dtype) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_quantize_per_tensor_tensors(tensors.data(), tensors.size(), scales.get(), zero_points.get(), dtype, out.put(), out.length()));
   return out.take();
 }
 
-// quantize_per_tensor to quint8 or qint8 with the scale and zero point that spread the numbers, and 0, over the integers of the dtype;
-// over half as many where `reduce_range` is set. Numbers that are not finite are refused.
+// Quantizes a tensor to quint8 or qint8 with the scale and zero point that map the range of its
+// elements, including 0, to the range of the dtype, or to half of it with `reduce_range`. Elements
+// that are not finite are an error.
 inline Tensor quantize_per_tensor_dynamic(const Tensor &self, Constant<Dtype> dtype, Bool reduce_range) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_tensor_dynamic(self.get(), dtype, reduce_range, out.put()));
   return out.take();
 }
 
-// quantize_per_tensor with an element of `scales` and of `zero_points` for each index along the dimension `axis`.
+// Quantizes a tensor with a scale and a zero point for each index of dimension `axis`. See
+// `quantize_per_tensor`.
 inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, Int axis, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_channel(self.get(), scales.get(), zero_points.get(), axis, dtype, out.put()));
   return out.take();
 }
 
-// The numbers of a quantized tensor in float32: (integer - zero_point) * scale. Any other tensor is given in float32.
+// Converts a quantized tensor to float32: `(integer - zero_point) * scale`. Other tensors are
+// converted to float32.
 inline Tensor dequantize(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dequantize(self.get(), out.put()));
   return out.take();
 }
 
-// dequantize for each tensor of a list.
+// Converts each quantized tensor of a list to float32. See `dequantize`.
 inline std::vector<Tensor> dequantize(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_dequantize_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
-// A copy of the integers that a quantized tensor keeps, of uint8, int8 or int32.
+// Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32.
 inline Tensor int_repr(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_int_repr(self.get(), out.put()));
   return out.take();
 }
 
-// The scale of a tensor that is quantized with one for all elements.
+// Returns the scale of a tensor quantized per tensor.
 inline double q_scale(const Tensor &self) {
   detail::Result<double> out;
   detail::check(::tensor_q_scale(self.get(), out.put()));
   return out.take();
 }
 
-// The zero point of a tensor that is quantized with one for all elements.
+// Returns the zero point of a tensor quantized per tensor.
 inline int64_t q_zero_point(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_q_zero_point(self.get(), out.put()));
   return out.take();
 }
 
-// The scales of a tensor that is quantized per channel, in float64: a copy.
+// Returns a copy of the scales of a tensor quantized per channel, in float64.
 inline Tensor q_per_channel_scales(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_q_per_channel_scales(self.get(), out.put()));
   return out.take();
 }
 
-// The zero points of a tensor that is quantized per channel, in int64: a copy.
+// Returns a copy of the zero points of a tensor quantized per channel, in int64.
 inline Tensor q_per_channel_zero_points(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_q_per_channel_zero_points(self.get(), out.put()));
   return out.take();
 }
 
-// The dimension whose indices are the channels of a tensor that is quantized per channel.
+// Returns the channel dimension of a tensor quantized per channel.
 inline int64_t q_per_channel_axis(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_q_per_channel_axis(self.get(), out.put()));
   return out.take();
 }
 
-// How the tensor is quantized: "per_tensor_affine" or "per_channel_affine".
+// Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine".
 inline std::string qscheme(const Tensor &self) {
   detail::Result<std::string> out;
   detail::check(::tensor_qscheme(self.get(), out.put()));
   return out.take();
 }
 
-// Whether the tensor is quantized.
+// Returns whether the tensor is quantized.
 inline bool is_quantized(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_quantized(self.get(), out.put()));
   return out.take();
 }
 
-// A quantized copy of integers of uint8, int8 or int32, which stand for (integer - zero_point) * scale.
+// Creates a quantized tensor from integers of dtype uint8, int8 or int32, with one scale and zero
+// point.
 inline Tensor make_per_tensor_quantized_tensor(const Tensor &self, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
   detail::check(::tensor_make_per_tensor_quantized_tensor(self.get(), scale, zero_point, out.put()));
   return out.take();
 }
 
-// A quantized copy of integers of uint8, int8 or int32, with an element of `scale` and of `zero_point` for each index along `axis`.
+// Creates a quantized tensor from integers of dtype uint8, int8 or int32, with a scale and a zero
+// point for each index of dimension `axis`.
 inline Tensor make_per_channel_quantized_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis) {
   detail::Result<Tensor> out;
   detail::check(::tensor_make_per_channel_quantized_tensor(self.get(), scale.get(), zero_point.get(), axis, out.put()));
   return out.take();
 }
 
-// A quantized tensor of arbitrary integers with one scale and zero point.
+// Creates an uninitialized quantized tensor with one scale and zero point.
 inline Tensor empty_affine_quantized(const Ints &size, const Options &options = {}, Real scale = 1.0, Int zero_point = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty_affine_quantized(size.data(), size.size(), options.dtype, options.layout, options.device, scale, zero_point, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// A quantized tensor of arbitrary integers with an element of `scales` and of `zero_points` for each index along `axis`.
+// Creates an uninitialized quantized tensor with a scale and a zero point for each index of
+// dimension `axis`.
 inline Tensor empty_per_channel_affine_quantized(const Ints &size, const Tensor &scales, const Tensor &zero_points, Int axis, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty_per_channel_affine_quantized(size.data(), size.size(), scales.get(), zero_points.get(), axis, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// The scale and the zero point that quantize_per_tensor_dynamic takes for quint8.
+// Computes the scale and the zero point that `quantize_per_tensor_dynamic` uses for quint8.
 inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self, Bool reduce_range = false) {
   detail::Result<double> scale;
   detail::Result<int64_t> zero_point;
@@ -8735,22 +9318,25 @@ inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self
   return {scale.take(), zero_point.take()};
 }
 
-// The numbers that quantizing makes of a tensor of floats, in its dtype: round(x * (1 / scale)) + zero_point, ties to even, held to [`quant_min`,
-// `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
+// Simulates quantization of a floating-point tensor: quantizes as `quantize_per_tensor` does,
+// clamps to [`quant_min`, `quant_max`], and dequantizes to its dtype. NaN remains NaN. The gradient
+// is 1 for elements in range and 0 elsewhere (straight-through estimator).
 inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, Real scale, Int zero_point, Int quant_min, Int quant_max) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_per_tensor_affine(self.get(), scale, zero_point, quant_min, quant_max, out.put()));
   return out.take();
 }
 
-// fake_quantize_per_tensor_affine with a scale and a zero point that are tensors of one element, to which no gradient flows.
+// Simulates quantization with a scale and a zero point that are tensors of one element, and receive
+// no gradient. See `fake_quantize_per_tensor_affine`.
 inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_per_tensor_affine_tensor_qparams(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, out.put()));
   return out.take();
 }
 
-// fake_quantize_per_tensor_affine, and a tensor of bool that is true where a number is in the range.
+// Simulates quantization as `fake_quantize_per_tensor_affine` does, and also returns a bool mask of
+// the elements in range.
 inline FakeQuantizePerTensorAffineCachemaskResult fake_quantize_per_tensor_affine_cachemask(const Tensor &self, Real scale, Int zero_point, Int quant_min, Int quant_max) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> mask;
@@ -8758,14 +9344,16 @@ inline FakeQuantizePerTensorAffineCachemaskResult fake_quantize_per_tensor_affin
   return {output.take(), mask.take()};
 }
 
-// fake_quantize_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`, to which no gradient flows.
+// Simulates quantization with a scale and a zero point for each index of dimension `axis`, which
+// receive no gradient. See `fake_quantize_per_tensor_affine`.
 inline Tensor fake_quantize_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, out.put()));
   return out.take();
 }
 
-// fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range.
+// Simulates quantization as `fake_quantize_per_channel_affine` does, and also returns a bool mask
+// of the elements in range.
 inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_affine_cachemask(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> mask;
@@ -8773,24 +9361,27 @@ inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_aff
   return {output.take(), mask.take()};
 }
 
-// fake_quantize_per_tensor_affine with a `scale` and a `zero_point` of one element each that learn: gradients flow to them, multiplied by
-// `grad_factor`. The zero point, of floats, is rounded and held to [`quant_min`, `quant_max`]. The gradient of the scale is the error of
-// rounding in units of the scale where a number is in the range, elsewhere the end of the range less the zero point; that of the zero
-// point is minus the scale where a number is not in the range.
+// Simulates quantization with learnable `scale` and `zero_point` of one element each, which receive
+// gradients multiplied by `grad_factor`. The zero point is a float, rounded and clamped to
+// [`quant_min`, `quant_max`]. The gradient of the scale is the rounding error in units of the scale
+// for elements in range, and the bound minus the zero point elsewhere; that of the zero point is
+// minus the scale for elements out of range.
 inline Tensor fake_quantize_learnable_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max, Real grad_factor = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_learnable_per_tensor_affine(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, grad_factor, out.put()));
   return out.take();
 }
 
-// fake_quantize_learnable_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`.
+// Simulates quantization with a learnable scale and zero point for each index of dimension `axis`.
+// See `fake_quantize_learnable_per_tensor_affine`.
 inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max, Real grad_factor = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_learnable_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, grad_factor, out.put()));
   return out.take();
 }
 
-// The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+// Computes the sum of two tensors quantized per tensor, with the same dtype, and quantizes it with
+// `scale` and `zero_point`.
 namespace quantized {
 inline Tensor add(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
@@ -8799,7 +9390,8 @@ inline Tensor add(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point
 }
 }  // namespace quantized
 
-// The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+// Computes the ReLU of the sum of two tensors quantized per tensor, with the same dtype, and
+// quantizes it with `scale` and `zero_point`.
 namespace quantized {
 inline Tensor add_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
@@ -8808,7 +9400,8 @@ inline Tensor add_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_
 }
 }  // namespace quantized
 
-// The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+// Computes the product of two tensors quantized per tensor, with the same dtype, and quantizes it
+// with `scale` and `zero_point`.
 namespace quantized {
 inline Tensor mul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
@@ -8817,7 +9410,8 @@ inline Tensor mul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point
 }
 }  // namespace quantized
 
-// The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+// Computes the ReLU of the product of two tensors quantized per tensor, with the same dtype, and
+// quantizes it with `scale` and `zero_point`.
 namespace quantized {
 inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
@@ -8826,8 +9420,8 @@ inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_
 }
 }  // namespace quantized
 
-// A quantized tensor plus a number, rounded to a multiple of its scale: the zero point is another one, and the scale where the integers
-// would leave their range.
+// Adds a scalar, rounded to a multiple of the scale, to a quantized tensor, by a change of its zero
+// point, and of its scale if the zero point would be out of range.
 namespace quantized {
 inline Tensor add_scalar(const Tensor &qa, const Scalar &b) {
   detail::Result<Tensor> out;
@@ -8836,7 +9430,7 @@ inline Tensor add_scalar(const Tensor &qa, const Scalar &b) {
 }
 }  // namespace quantized
 
-// quantized.add_scalar, and 0 where it is less.
+// Computes the ReLU of `quantized.add_scalar`.
 namespace quantized {
 inline Tensor add_scalar_relu(const Tensor &qa, const Scalar &b) {
   detail::Result<Tensor> out;
@@ -8845,7 +9439,8 @@ inline Tensor add_scalar_relu(const Tensor &qa, const Scalar &b) {
 }
 }  // namespace quantized
 
-// A quantized tensor times a number: the scale is another one, and for a negative number the integers and the zero point.
+// Multiplies a quantized tensor by a scalar, by a change of its scale, and for a negative scalar
+// also of its integers and zero point.
 namespace quantized {
 inline Tensor mul_scalar(const Tensor &qa, const Scalar &b) {
   detail::Result<Tensor> out;
@@ -8854,7 +9449,7 @@ inline Tensor mul_scalar(const Tensor &qa, const Scalar &b) {
 }
 }  // namespace quantized
 
-// quantized.mul_scalar, and 0 where it is less.
+// Computes the ReLU of `quantized.mul_scalar`.
 namespace quantized {
 inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) {
   detail::Result<Tensor> out;
@@ -8863,7 +9458,7 @@ inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) {
 }
 }  // namespace quantized
 
-// The numbers of a quantized tensor held to [0, 6].
+// Clamps a quantized tensor to the range [0, 6].
 namespace quantized {
 inline Tensor relu6(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -8872,7 +9467,8 @@ inline Tensor relu6(const Tensor &self) {
 }
 }  // namespace quantized
 
-// Joins quantized tensors along `dim`, quantized with `scale` and `zero_point`: those of the first tensor unless given.
+// Concatenates quantized tensors along `dim`, quantized with `scale` and `zero_point` (default:
+// those of the first tensor).
 namespace quantized {
 inline Tensor cat(const Tensors &tensors, Int dim, const std::optional<Real> &scale = std::nullopt, const std::optional<Int> &zero_point = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8881,8 +9477,9 @@ inline Tensor cat(const Tensors &tensors, Int dim, const std::optional<Real> &sc
 }
 }  // namespace quantized
 
-// The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
-// `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
+// Computes the matrix product of two tensors quantized per tensor, with the same dtype, quantized
+// with `scale` and `zero_point`. Vectors and batches are supported as in `matmul`. 8-bit integers
+// are accumulated in int32.
 namespace quantized {
 inline Tensor matmul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
@@ -8891,9 +9488,9 @@ inline Tensor matmul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_po
 }
 }  // namespace quantized
 
-// The integers of a `weight` of qint8 (out x in) in the order in which products read them: `packed` of quantized.linear, which then
-// spends no time on putting them in order. It is a tensor of bytes for the machine that made it; what is written to `weight` later does
-// not show in it.
+// Packs the integers of a qint8 `weight` of shape (out, in) in the order in which matrix products
+// read them. The result is the argument `packed` of `quantized.linear`, which then skips this step:
+// a tensor of bytes for this CPU. It does not follow later changes of `weight`.
 namespace quantized {
 inline Tensor linear_pack(const Tensor &weight) {
   detail::Result<Tensor> out;
@@ -8902,9 +9499,10 @@ inline Tensor linear_pack(const Tensor &weight) {
 }
 }  // namespace quantized
 
-// The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
-// quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32. `packed` is nothing, or what quantized.linear_pack made of
-// `weight`, whose integers are read there.
+// Applies a linear transformation to a quint8 or qint8 tensor of shape (..., in) with a qint8
+// `weight` of shape (out, in) and a float32 `bias` of shape (out), quantized with `scale` and
+// `zero_point` in the dtype of `self`. `weight` is quantized per tensor, or per row. Products are
+// accumulated in int32. `packed` is the result of `quantized.linear_pack`, if available.
 namespace quantized {
 inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8913,7 +9511,7 @@ inline Tensor linear(const Tensor &self, const Tensor &weight, const std::option
 }
 }  // namespace quantized
 
-// quantized.linear, and 0 where it is less.
+// Applies `quantized.linear`, followed by ReLU.
 namespace quantized {
 inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8922,7 +9520,8 @@ inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::o
 }
 }  // namespace quantized
 
-// quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
+// Applies `quantized.linear` to a float32 tensor, which is quantized to quint8 as
+// `quantize_per_tensor_dynamic` does. The result is float32.
 namespace quantized {
 inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Bool reduce_range = false, const std::optional<Tensor> &packed = std::nullopt) {
   detail::Result<Tensor> out;
@@ -8931,98 +9530,105 @@ inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std
 }
 }  // namespace quantized
 
-// Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
-// `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
-// absent, as the elements need.
+// Formats a tensor as PyTorch prints it: floats with `precision` digits, tensors of more than
+// `threshold` elements summarized to `edgeitems` at each end of a dimension, lines of `linewidth`
+// characters. `sci_mode` enables or disables scientific notation; by default it depends on the
+// elements.
 inline std::string to_string(const Tensor &self, Int precision = 4, Int threshold = 1000, Int edgeitems = 3, Int linewidth = 80, const std::optional<Bool> &sci_mode = std::nullopt) {
   detail::Result<std::string> out;
   detail::check(::tensor_to_string(self.get(), precision, threshold, edgeitems, linewidth, detail::get(sci_mode), out.put()));
   return out.take();
 }
 
-// Makes a zero-dim tensor that counts as the plain number `value` in dtype promotion, for operands that are numbers.
+// Creates a zero-dim tensor that counts as the scalar `value` in dtype promotion.
 inline Tensor scalar_operand(const Scalar &value) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scalar_operand(value.get(), out.put()));
   return out.take();
 }
 
-// The dtype that arithmetic of the two operands gives.
+// Returns the dtype of the result of arithmetic operations on the two operands (dtype promotion).
 inline Dtype result_type(const Operand &tensor1, const Operand &tensor2) {
   detail::Result<Dtype> out;
   detail::check(tensor2.is_number() ? ::tensor_result_type_scalar(tensor1.get(), tensor2.number(), out.put()) : ::tensor_result_type(tensor1.get(), tensor2.get(), out.put()));
   return out.take();
 }
 
-// The smallest dtype that holds the values of both.
+// Returns the smallest dtype to which both dtypes can be converted.
 inline Dtype promote_types(Constant<Dtype> type1, Constant<Dtype> type2) {
   detail::Result<Dtype> out;
   detail::check(::tensor_promote_types(type1, type2, out.put()));
   return out.take();
 }
 
-// True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`.
+// Returns whether a conversion of `from_` to `to` is allowed: false if the category of `to` (bool,
+// integer, floating-point, complex) is lower.
 inline bool can_cast(Constant<Dtype> from_, Constant<Dtype> to) {
   detail::Result<bool> out;
   detail::check(::tensor_can_cast(from_, to, out.put()));
   return out.take();
 }
 
-// Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype.
+// Sets the default dtype: that of floating-point scalars, and of factory functions without a
+// `dtype`. It must be a floating-point dtype.
 inline void set_default_dtype(Constant<Dtype> d) {
   detail::check(::tensor_set_default_dtype(d));
 }
 
-// The dtype of float numbers and of factories that are given none: float32 at first.
+// Returns the default dtype: that of floating-point scalars, and of factory functions without a
+// `dtype`. It is float32 initially.
 inline Dtype get_default_dtype() {
   detail::Result<Dtype> out;
   detail::check(::tensor_get_default_dtype(out.put()));
   return out.take();
 }
 
-// Sets the device of factories that are given none, for the calls of the calling thread: other threads, also
-// those that start later, keep theirs. The device need not be available; factories tell when it is not. No device
-// is the CPU.
+// Sets the default device of factory functions for the calling thread. Other threads, including
+// those that start later, are unaffected. The device need not be available; factory functions
+// return an error if it is not. Without a device, the default is the CPU.
 inline void set_default_device(const Device &device) {
   detail::check(::tensor_set_default_device(device));
 }
 
-// The device of factories that are given none, in the calls of the calling thread: the CPU when a thread starts.
+// Returns the default device of factory functions of the calling thread: initially the CPU.
 inline Device get_default_device() {
   detail::Result<Device> out;
   detail::check(::tensor_get_default_device(out.put()));
   return out.take();
 }
 
-// Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
-// that start later, keep theirs.
+// Enables or disables autograd for the calling thread. Other threads, including those that start
+// later, are unaffected.
 inline void set_grad_enabled(Bool enabled) {
   detail::check(::tensor_set_grad_enabled(enabled));
 }
 
-// Whether operations of the calling thread are recorded for gradients: true when a thread starts.
+// Returns whether autograd is enabled in the calling thread; initially true.
 inline bool is_grad_enabled() {
   detail::Result<bool> out;
   detail::check(::tensor_is_grad_enabled(out.put()));
   return out.take();
 }
 
-// Begins inference mode for the calling thread, or ends it: operations are not recorded for gradients, and the tensors that they
-// make take no part in recorded ones. Sets set_grad_enabled to the opposite.
+// Enables or disables inference mode for the calling thread: operations are not added to the
+// autograd graph, and the tensors that they create cannot be used in one. Sets `set_grad_enabled`
+// to the opposite.
 inline void set_inference_mode(Bool enabled) {
   detail::check(::tensor_set_inference_mode(enabled));
 }
 
-// Whether the calling thread is in inference mode.
+// Returns whether the calling thread is in inference mode.
 inline bool is_inference_mode_enabled() {
   detail::Result<bool> out;
   detail::check(::tensor_is_inference_mode_enabled(out.put()));
   return out.take();
 }
 
-// Enables or disables autocast for the calls of the calling thread whose arguments are on devices of a type, "cpu" or "cuda". Under autocast,
-// operators such as matrix products and convolutions convert their floating-point arguments to the dtype of set_autocast_dtype, and operators
-// such as losses convert them to float32; arguments of float64 are not converted. Calls that write to an argument or to `out` are not affected.
+// Enables or disables autocast (mixed precision) for the calling thread on devices of a type, "cpu"
+// or "cuda". Under autocast, operators such as matrix products and convolutions convert
+// floating-point arguments to the dtype of `set_autocast_dtype`, and operators such as losses
+// convert them to float32; float64 is not converted. In-place calls and calls with `out` are not
+// affected.
 inline void set_autocast_enabled(const Text &device_type, Bool enabled) {
   detail::check(::tensor_set_autocast_enabled(detail::text("set_autocast_enabled: device_type", device_type), enabled));
 }
@@ -9034,142 +9640,153 @@ inline bool is_autocast_enabled(const Text &device_type) {
   return out.take();
 }
 
-// Sets the dtype of lower precision to which autocast converts in the calling thread, for devices of a type, "cpu" or "cuda".
+// Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
+// of a type, "cpu" or "cuda".
 inline void set_autocast_dtype(const Text &device_type, Constant<Dtype> dtype) {
   detail::check(::tensor_set_autocast_dtype(detail::text("set_autocast_dtype: device_type", device_type), dtype));
 }
 
-// Returns the dtype of lower precision to which autocast converts in the calling thread, for devices of a type: by default bfloat16 for
-// "cpu" and float16 for "cuda".
+// Returns the dtype of lower precision to which autocast converts in the calling thread, for
+// devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
 inline Dtype get_autocast_dtype(const Text &device_type) {
   detail::Result<Dtype> out;
   detail::check(::tensor_get_autocast_dtype(detail::text("get_autocast_dtype: device_type", device_type), out.put()));
   return out.take();
 }
 
-// Enables or disables, for the calling thread, the cache in which autocast keeps the converted copies of float32 parameters. Only calls
-// between autocast_increment_nesting and the last autocast_decrement_nesting use the cache.
+// Enables or disables, for the calling thread, the cache of converted float32 parameters of
+// autocast. Only calls between `autocast_increment_nesting` and the last
+// `autocast_decrement_nesting` use the cache.
 inline void set_autocast_cache_enabled(Bool enabled) {
   detail::check(::tensor_set_autocast_cache_enabled(enabled));
 }
 
-// Returns whether the cache of autocast is enabled in the calling thread.
+// Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
+// thread.
 inline bool is_autocast_cache_enabled() {
   detail::Result<bool> out;
   detail::check(::tensor_is_autocast_cache_enabled(out.put()));
   return out.take();
 }
 
-// Counts an autocast context that the calling thread enters. Returns how many it is in.
+// Increments the number of autocast contexts of the calling thread, and returns it.
 inline int64_t autocast_increment_nesting() {
   detail::Result<int64_t> out;
   detail::check(::tensor_autocast_increment_nesting(out.put()));
   return out.take();
 }
 
-// Counts an autocast context that the calling thread leaves. Returns how many it is in; at 0, call clear_autocast_cache.
+// Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
+// `clear_autocast_cache`.
 inline int64_t autocast_decrement_nesting() {
   detail::Result<int64_t> out;
   detail::check(::tensor_autocast_decrement_nesting(out.put()));
   return out.take();
 }
 
-// Releases the converted copies of parameters that autocast has kept.
+// Releases the converted copies of parameters that autocast has cached.
 inline void clear_autocast_cache() {
   detail::check(::tensor_clear_autocast_cache());
 }
 
-// Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
+// Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
+// available. The string ends at a NUL character.
 inline Device parse_device(const Text &text) {
   detail::Result<Device> out;
   detail::check(::tensor_parse_device(detail::text("parse_device: text", text), out.put()));
   return out.take();
 }
 
-// Sets for the process whether warnings that are given the first time alone (docs/warnings.md) are given each time.
+// Sets for the process whether warnings that are otherwise reported once (docs/warnings.md) are
+// reported each time.
 inline void set_warn_always(Bool b) {
   detail::check(::tensor_set_warn_always(b));
 }
 
-// Whether set_warn_always is on.
+// Returns whether warnings that are otherwise reported once are reported each time.
 inline bool is_warn_always_enabled() {
   detail::Result<bool> out;
   detail::check(::tensor_is_warn_always_enabled(out.put()));
   return out.take();
 }
 
-// Sets how many threads one operator may use; at least 1. Results do not depend on it.
+// Sets the number of threads that an operator may use, at least 1. Results do not depend on it.
 inline void set_num_threads(Int n) {
   detail::check(::tensor_set_num_threads(n));
 }
 
-// How many threads one operator may use. At first the first number of the environment variable OMP_NUM_THREADS, or that of the processors
-// that the process may run on, as its affinity and the quota of its control group allow.
+// Returns the number of threads that an operator may use. Initially it is the first number of the
+// environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
+// its affinity and the quota of its control group.
 inline int64_t get_num_threads() {
   detail::Result<int64_t> out;
   detail::check(::tensor_get_num_threads(out.put()));
   return out.take();
 }
 
-// How exactly devices multiply matrices of float32 and complex64: in 32 bits ("highest", the default), or with factors that may be rounded
-// to TF32, which has 11 significant bits ("high" and "medium"). cuBLAS does so on devices that have TF32; products on the CPU are as they were.
+// Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
+// uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11 significant
+// bits. Products on the CPU are not affected.
 inline void set_float32_matmul_precision(const Text &precision) {
   detail::check(::tensor_set_float32_matmul_precision(detail::text("set_float32_matmul_precision: precision", precision)));
 }
 
-// What set_float32_matmul_precision has set.
+// Returns the precision that `set_float32_matmul_precision` has set.
 inline std::string get_float32_matmul_precision() {
   detail::Result<std::string> out;
   detail::check(::tensor_get_float32_matmul_precision(out.put()));
   return out.take();
 }
 
-// The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
-// one.
+// Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
+// variable LIBTENSOR_CPU can select a lower one.
 inline std::string cpu_tier() {
   detail::Result<std::string> out;
   detail::check(::tensor_cpu_tier(out.put()));
   return out.take();
 }
 
-// What the operators of a name are, such as "add": a line for each kind of tensors, type of device and dtype, with tabs between the operator,
-// the word kind, device or dtype, its name, and what the operator is there: kernel, composite (its steps do what they do for the kind), rule
-// (the kind's own), constant (no gradient flows through it) or refused.
+// Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
+// the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
+// intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
+// refused (an error).
 inline std::string dispatch_table(const Text &name) {
   detail::Result<std::string> out;
   detail::check(::tensor_dispatch_table(detail::text("dispatch_table: name", name), out.put()));
   return out.take();
 }
 
-// Whether the only element of `self` is not zero; other numbers of elements are refused.
+// Returns whether the single element of `self` is nonzero. Other numbers of elements are an error.
 inline bool is_nonzero(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_nonzero(self.get(), out.put()));
   return out.take();
 }
 
-// Returns whether the elements are conjugated when they are read, as those of `conj()` of a complex tensor are.
+// Returns whether `self` is a conjugated view, whose elements are conjugated when they are read.
+// See `conj`.
 inline bool is_conj(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_conj(self.get(), out.put()));
   return out.take();
 }
 
-// Returns whether the elements are negated when they are read, as those of `imag` of a conjugated tensor are.
+// Returns whether `self` is a negated view, whose elements are negated when they are read. See
+// `neg_view`.
 inline bool is_neg(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_neg(self.get(), out.put()));
   return out.take();
 }
 
-// Whether both tensors have the same sizes.
+// Returns whether both tensors have the same shape.
 inline bool is_same_size(const Tensor &self, const Tensor &other) {
   detail::Result<bool> out;
   detail::check(::tensor_is_same_size(self.get(), other.get(), out.put()));
   return out.take();
 }
 
-// Makes a tensor of random numbers from the uniform distribution on [0, 1).
+// Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
 inline Tensor rand(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rand(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9180,8 +9797,8 @@ inline void rand_out(const Tensor &out, const Ints &size, const Options &options
   detail::check(::tensor_rand_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
-// have variance 1/2 each.
+// Creates a tensor of shape `size` of random numbers from the standard normal distribution (mean 0,
+// variance 1). The real and imaginary parts of complex numbers have variance 1/2.
 inline Tensor randn(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randn(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9192,7 +9809,8 @@ inline void randn_out(const Tensor &out, const Ints &size, const Options &option
   detail::check(::tensor_randn_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+// Creates a tensor of shape `size` of random integers, uniformly distributed from `low` (inclusive)
+// to `high` (exclusive). `dtype` defaults to int64.
 inline Tensor randint(Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9203,7 +9821,8 @@ inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, 
   detail::check(::tensor_randint_out(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+// Creates a tensor of shape `size` of random integers, uniformly distributed from 0 (inclusive) to
+// `high` (exclusive). `dtype` defaults to int64.
 inline Tensor randint(Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_high(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9214,7 +9833,7 @@ inline void randint_out(const Tensor &out, Int high, const Ints &size, const Opt
   detail::check(::tensor_randint_high_out(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
+// Returns a random permutation of the integers from 0 to n - 1. `dtype` defaults to int64.
 inline Tensor randperm(Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randperm(n, detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9225,35 +9844,40 @@ inline void randperm_out(const Tensor &out, Int n, const Options &options = {}, 
   detail::check(::tensor_randperm_out(n, detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
-// rand with the shape, dtype and device of `self`.
+// Creates a tensor of random numbers from the uniform distribution on [0, 1) with the shape, dtype
+// and device of `self`.
 inline Tensor rand_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rand_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// randn with the shape, dtype and device of `self`.
+// Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
+// and device of `self`.
 inline Tensor randn_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randn_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// randint with the shape, dtype and device of `self`.
+// Creates a tensor of random integers from `low` (inclusive) to `high` (exclusive) with the shape,
+// dtype and device of `self`.
 inline Tensor randint_like(const Tensor &self, Int low, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_like(self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Random integers from [0, high) with the shape, dtype and device of `self`.
+// Creates a tensor of random integers from 0 (inclusive) to `high` (exclusive) with the shape,
+// dtype and device of `self`.
 inline Tensor randint_like(const Tensor &self, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_like_high(self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
+// Samples from normal distributions with a mean and a standard deviation for each element. Shapes
+// are broadcast.
 inline Tensor normal(const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(std.is_number() ? ::tensor_normal_tensors_scalar(mean.get(), std.number(), detail::get(generator), out.put()) : ::tensor_normal_tensors(mean.get(), std.get(), detail::get(generator), out.put()));
@@ -9264,7 +9888,8 @@ inline void normal_out(const Tensor &out, const Operand &mean, const Operand &st
   detail::check(std.is_number() ? ::tensor_normal_tensors_scalar_out(mean.get(), std.number(), detail::get(generator), out.get()) : ::tensor_normal_tensors_out(mean.get(), std.get(), detail::get(generator), out.get()));
 }
 
-// Makes a tensor of shape `size` of normally distributed random numbers.
+// Creates a tensor of shape `size` of random numbers from the normal distribution with mean `mean`
+// and standard deviation `std`.
 inline Tensor normal(Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_normal_size(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
@@ -9275,7 +9900,7 @@ inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size,
   detail::check(::tensor_normal_size_out(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
-// Draws 0 or 1 for every element of `self`, which is the probability of 1.
+// Samples 0 or 1 from Bernoulli distributions; each element of `self` is the probability of 1.
 inline Tensor bernoulli(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bernoulli(self.get(), detail::get(generator), out.put()));
@@ -9286,14 +9911,17 @@ inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::opti
   detail::check(::tensor_bernoulli_out(self.get(), detail::get(generator), out.get()));
 }
 
-// Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `self`.
+// Samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, with the shape and
+// dtype of `self`.
 inline Tensor bernoulli(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bernoulli_p(self.get(), p, detail::get(generator), out.put()));
   return out.take();
 }
 
-// Draws `num_samples` indices from each row of weights in `self`, of one or two dimensions.
+// Samples `num_samples` indices (int64) from each row of weights in `self`, a vector or a matrix.
+// The weights are nonnegative, and need not sum to 1. `replacement` allows an index to be sampled
+// more than once.
 inline Tensor multinomial(const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_multinomial(self.get(), num_samples, replacement, detail::get(generator), out.put()));
@@ -9304,223 +9932,242 @@ inline void multinomial_out(const Tensor &out, const Tensor &self, Int num_sampl
   detail::check(::tensor_multinomial_out(self.get(), num_samples, replacement, detail::get(generator), out.get()));
 }
 
-// Draws from the Poisson distributions whose rates are the elements of `self`.
+// Samples from Poisson distributions; each element of `self` is a rate.
 inline Tensor poisson(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_poisson(self.get(), detail::get(generator), out.put()));
   return out.take();
 }
 
-// Draws how many of `count` trials succeed, each of which does with the probability `prob`. The two have one dtype, and broadcast.
-// Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
+// Samples from binomial distributions with `count` trials and success probability `prob`. The two
+// have the same dtype. Shapes are broadcast. Probabilities are clamped to [0, 1]; NaN propagates.
 inline Tensor binomial(const Tensor &count, const Tensor &prob, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_binomial(count.get(), prob.get(), detail::get(generator), out.put()));
   return out.take();
 }
 
-// Draws from the gamma distributions of rate 1 whose shape parameters are the elements of `self`. The gradient is that of the number
-// at a fixed probability. Python: `torch._standard_gamma`.
+// Samples from gamma distributions of rate 1; each element of `self` is a shape parameter.
+// Differentiable by implicit reparameterization.
 inline Tensor standard_gamma(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_standard_gamma(self.get(), detail::get(generator), out.put()));
   return out.take();
 }
 
-// Computes d`output`/d`self` of numbers `output` that have the gamma distribution of shape parameter `self` and rate 1, at a fixed
-// probability: -(dF/d`self`) / (dF/d`output`) with the cumulative distribution function F. The shapes broadcast. Python:
-// `torch._standard_gamma_grad`.
+// Computes d`output`/d`self` of samples `output` of the gamma distribution of shape parameter
+// `self` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
+// Shapes are broadcast.
 inline Tensor standard_gamma_grad(const Tensor &self, const Tensor &output) {
   detail::Result<Tensor> out;
   detail::check(::tensor_standard_gamma_grad(self.get(), output.get(), out.put()));
   return out.take();
 }
 
-// Draws from the Dirichlet distributions whose concentrations are `self` (..., K): the results (..., K) are positive, and their sum over
-// the last dimension is 1. The gradient is that of the numbers at fixed probabilities. Python: `torch._sample_dirichlet`.
+// Samples from Dirichlet distributions with concentrations `self` of shape (..., K). The results,
+// of the same shape, are positive and sum to 1 over the last dimension. Differentiable by implicit
+// reparameterization.
 inline Tensor sample_dirichlet(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sample_dirichlet(self.get(), detail::get(generator), out.put()));
   return out.take();
 }
 
-// Computes (d`x`/d`alpha`) / (1 - `x`) of numbers `x` that have the Beta distribution of `alpha` and `total` - `alpha`, at a fixed
-// probability and a fixed second parameter. The shapes broadcast. Python: `torch._dirichlet_grad`.
+// Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
+// `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
 inline Tensor dirichlet_grad(const Tensor &x, const Tensor &alpha, const Tensor &total) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dirichlet_grad(x.get(), alpha.get(), total.get(), out.put()));
   return out.take();
 }
 
-// Fills `self` from the uniform distribution on [from_, to).
+// Fills `self` with random numbers from the uniform distribution on [`from_`, `to`), in place.
 inline Tensor uniform_(const Tensor &self, Real from_ = 0, Real to = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_uniform_(self.get(), from_, to, detail::get(generator)));
   return self;
 }
 
-// Fills `self` from the normal distribution.
+// Fills `self` with random numbers from the normal distribution with mean `mean` and standard
+// deviation `std`, in place.
 inline Tensor normal_(const Tensor &self, Real mean = 0, Real std = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
 }
 
-// Fills `self` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
+// Fills `self` with random integers over the range of the dtype, in place; for floats, over the
+// integers that they represent exactly.
 inline Tensor random_(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_random_(self.get(), detail::get(generator)));
   return self;
 }
 
-// Fills `self` with random integers from [0, to).
+// Fills `self` with random integers from 0 (inclusive) to `to` (exclusive), in place.
 inline Tensor random_(const Tensor &self, Int to, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_random__to(self.get(), to, detail::get(generator)));
   return self;
 }
 
-// Fills `self` with random integers from [from_, to).
+// Fills `self` with random integers from `from_` (inclusive) to `to` (exclusive), in place. `to`
+// defaults to one more than the largest value of the dtype.
 inline Tensor random_(const Tensor &self, Int from_, const std::optional<Int> &to, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator)));
   return self;
 }
 
-// Fills `self` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
+// Fills `self` with samples 0 or 1 from Bernoulli distributions, in place. `p` contains the
+// probabilities of 1, and is broadcast.
 inline Tensor bernoulli_(const Tensor &self, const Tensor &p, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_bernoulli__tensor(self.get(), p.get(), detail::get(generator)));
   return self;
 }
 
-// Fills `self` with 1 with probability `p`, otherwise 0.
+// Fills `self` with samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, in
+// place.
 inline Tensor bernoulli_(const Tensor &self, Real p = 0.5, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_bernoulli_(self.get(), p, detail::get(generator)));
   return self;
 }
 
-// Fills `self` from the exponential distribution of rate `lambd`.
+// Fills `self` with random numbers from the exponential distribution of rate `lambd`, in place.
 inline Tensor exponential_(const Tensor &self, Real lambd = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_exponential_(self.get(), lambd, detail::get(generator)));
   return self;
 }
 
-// Fills `self` from the Cauchy distribution.
+// Fills `self` with random numbers from the Cauchy distribution with location `median` and scale
+// `sigma`, in place.
 inline Tensor cauchy_(const Tensor &self, Real median = 0, Real sigma = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_cauchy_(self.get(), median, sigma, detail::get(generator)));
   return self;
 }
 
-// Fills `self` with numbers whose logarithms are normally distributed with the given mean and standard deviation.
+// Fills `self` with random numbers from the log-normal distribution, whose logarithms have mean
+// `mean` and standard deviation `std`, in place.
 inline Tensor log_normal_(const Tensor &self, Real mean = 1, Real std = 2, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_log_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
 }
 
-// Fills `self` from the geometric distribution with success probability `p`.
+// Fills `self` with random numbers from the geometric distribution with success probability `p`, in
+// place: the number of trials up to the first success.
 inline Tensor geometric_(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_geometric_(self.get(), p, detail::get(generator)));
   return self;
 }
 
-// Restarts the default generator from `seed`.
+// Sets the seed of the default generator, and resets it.
 inline void manual_seed(Int seed) {
   detail::check(::tensor_manual_seed(seed));
 }
 
-// The generator that random functions use when they are given none.
+// Returns the default generator, which random functions use if none is given (new reference).
 inline Generator default_generator() {
   detail::Result<Generator> out;
   detail::check(::tensor_default_generator(out.put()));
   return out.take();
 }
 
-// The generator that random functions use for tensors of a device when they are given none. That of a CUDA device is of
-// philox, and `manual_seed` restarts it too.
+// Returns the default generator of a device (new reference). That of a CUDA device is a philox
+// generator, which `manual_seed` resets too.
 inline Generator default_generator(const Device &device) {
   detail::Result<Generator> out;
   detail::check(::tensor_default_generator_device(device, out.put()));
   return out.take();
 }
 
-// Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+// Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
+// algorithm:
+// - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
+//   CPU uses it.
+// - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
+//   3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
+//   the index of the element, and not on threads, strides or processor.
 //
-// mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
-//
-// philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
-// Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
-// of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
-// are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
-// Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
-// 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
+// The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
+// float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
+// call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
+// computed as with mt19937, except that normal numbers are always computed in blocks of 16.
+// `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
+// consume words sequentially.
 inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const Text &engine = "mt19937") {
   detail::Result<Generator> out;
   detail::check(::tensor_generator_new(detail::get(device), detail::text("generator_new: engine", engine), out.put()));
   return out.take();
 }
 
-// Restarts the generator from `seed`; negative seeds count as their two's complement.
+// Sets the seed of the generator, and resets it. A negative seed is its two's complement.
 inline void generator_manual_seed(const Generator &self, Int seed) {
   detail::check(::tensor_generator_manual_seed(self.get(), seed));
 }
 
-// Restarts the generator from a seed of the operating system's, and returns it.
+// Sets the seed of the generator to a random number of the operating system, and returns it.
 inline int64_t generator_seed(const Generator &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_generator_seed(self.get(), out.put()));
   return out.take();
 }
 
-// The seed that the generator last started from.
+// Returns the seed that was last set.
 inline int64_t generator_initial_seed(const Generator &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_generator_initial_seed(self.get(), out.put()));
   return out.take();
 }
 
-// The name of the generator's algorithm: mt19937 or philox.
+// Returns the algorithm of the generator: "mt19937" or "philox".
 inline std::string generator_engine(const Generator &self) {
   detail::Result<std::string> out;
   detail::check(::tensor_generator_engine(self.get(), out.put()));
   return out.take();
 }
 
-// The device that the generator was made for. A philox generator of the CPU draws on all devices.
+// Returns the device of the generator. A philox generator of the CPU supports all devices.
 inline Device generator_device(const Generator &self) {
   detail::Result<Device> out;
   detail::check(::tensor_generator_device(self.get(), out.put()));
   return out.take();
 }
 
-// Another generator of the same algorithm and in the same state.
+// Returns a copy of the generator with the same algorithm and state (new reference).
 inline Generator generator_clone(const Generator &self) {
   detail::Result<Generator> out;
   detail::check(::tensor_generator_clone(self.get(), out.put()));
   return out.take();
 }
 
-// The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error.
+// Returns the offset of a philox generator: the number of 32-bit words before the next one. An
+// error for mt19937.
 inline int64_t generator_get_offset(const Generator &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_generator_get_offset(self.get(), out.put()));
   return out.take();
 }
 
-// Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
+// Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62.
 inline void generator_set_offset(const Generator &self, Int offset) {
   detail::check(::tensor_generator_set_offset(self.get(), offset));
 }
 
-// The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset.
+// Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for mt19937;
+// 16 bytes for philox, the seed and the offset.
 inline Tensor generator_get_state(const Generator &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_generator_get_state(self.get(), out.put()));
   return out.take();
 }
 
-// Continues from a state of generator_get_state, of a generator of the same algorithm.
+// Restores a state returned by `generator_get_state` of a generator of the same algorithm.
 inline void generator_set_state(const Generator &self, const Tensor &state) {
   detail::check(::tensor_generator_set_state(self.get(), state.get()));
 }
 
-// Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Integers and bool give int64, uint64 itself, unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
-// added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
+// Computes the sum of the elements over `dim`. `dim` is one dimension or a list; by default, or if
+// it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
+//
+// The result is int64 for integers and bool (uint64 for uint64), unless `dtype` is given, to which
+// elements are converted first. float32 and 16-bit floats are summed in blocks, whose sums are
+// accumulated in float64; the result is bitwise identical for any number of threads. An empty sum
+// is 0.
 inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
@@ -9531,7 +10178,9 @@ inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std
   detail::check(::tensor_sum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
-// As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Computes the sum of the elements over `dim`, with NaN counted as 0. `dim` is one dimension or a
+// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+// dimensions with size 1.
 inline Tensor nansum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nansum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
@@ -9542,8 +10191,9 @@ inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = 
   detail::check(::tensor_nansum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
-// Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
-// Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
+// Computes the product of the elements along `dim`, or of all elements. `keepdim` keeps the reduced
+// dimension with size 1. The result is int64 for integers and bool (uint64 for uint64), unless
+// `dtype` is given. An empty product is 1.
 inline Tensor prod(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_prod(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.put()));
@@ -9554,8 +10204,9 @@ inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<
   detail::check(::tensor_prod_out(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.get()));
 }
 
-// Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
+// Computes the arithmetic mean of the elements over `dim`. `dim` is one dimension or a list; by
+// default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
+// size 1. Integers and bool require `dtype`. An empty mean is NaN.
 inline Tensor mean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
@@ -9566,7 +10217,9 @@ inline void mean_out(const Tensor &out, const Tensor &self, const Ints &dim = st
   detail::check(::tensor_mean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
-// Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Computes the arithmetic mean of the elements over `dim` that are not NaN. `dim` is one dimension
+// or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+// dimensions with size 1.
 inline Tensor nanmean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nanmean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
@@ -9577,8 +10230,9 @@ inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim =
   detail::check(::tensor_nanmean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
-// Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
-// `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+// Returns whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero.
+// `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
+// reduces none. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor any(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_any(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -9589,8 +10243,9 @@ inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std
   detail::check(::tensor_any_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
-// `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+// Returns whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
+// `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
+// reduces none. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor all(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_all(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -9601,21 +10256,25 @@ inline void all_out(const Tensor &out, const Tensor &self, const Ints &dim = std
   detail::check(::tensor_all_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
+// Counts the nonzero elements over `dim`, as int64. `dim` is one dimension or a list; by default,
+// or if it is empty, all dimensions are reduced.
 inline Tensor count_nonzero(const Tensor &self, const Ints &dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_count_nonzero(self.get(), dim.data(), dim.size(), out.put()));
   return out.take();
 }
 
-// Standard deviation of all elements; `unbiased` divides by one less than their number.
+// Computes the standard deviation of all elements. `unbiased` applies Bessel's correction: the
+// divisor is one less than the number of elements.
 inline Tensor std(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_std(self.get(), unbiased, out.put()));
   return out.take();
 }
 
-// Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Computes the standard deviation over `dim`. `unbiased` applies Bessel's correction: the divisor
+// is one less than the number of elements. `dim` is one dimension or a list; by default, or if it
+// is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor std(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_std_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
@@ -9626,9 +10285,13 @@ inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
   detail::check(::tensor_std_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
 }
 
-// Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-// infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+// Computes the standard deviation over `dim`, with any correction of the divisor. `dim` is one
+// dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
+// reduced dimensions with size 1.
+//
+// The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
+// Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
+// are real. Computed in float64.
 inline Tensor std_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_std_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
@@ -9639,14 +10302,17 @@ inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints
   detail::check(::tensor_std_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
 
-// Variance of all elements; `unbiased` divides by one less than their number.
+// Computes the variance of all elements. `unbiased` applies Bessel's correction: the divisor is one
+// less than the number of elements.
 inline Tensor var(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_var(self.get(), unbiased, out.put()));
   return out.take();
 }
 
-// Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Computes the variance over `dim`. `unbiased` applies Bessel's correction: the divisor is one less
+// than the number of elements. `dim` is one dimension or a list; by default, or if it is empty, all
+// dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor var(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_var_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
@@ -9657,9 +10323,13 @@ inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
   detail::check(::tensor_var_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
 }
 
-// Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-// infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+// Computes the variance over `dim`, with any correction of the divisor. `dim` is one dimension or a
+// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+// dimensions with size 1.
+//
+// The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
+// Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
+// are real. Computed in float64.
 inline Tensor var_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_var_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
@@ -9670,7 +10340,8 @@ inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints
   detail::check(::tensor_var_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
 
-// Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
+// Computes the standard deviation and the mean of all elements. `unbiased` applies Bessel's
+// correction: the divisor is one less than the number of elements.
 inline StdMeanResult std_mean(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> std;
   detail::Result<Tensor> mean;
@@ -9678,7 +10349,10 @@ inline StdMeanResult std_mean(const Tensor &self, Bool unbiased = true) {
   return {std.take(), mean.take()};
 }
 
-// Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Computes the standard deviation and the mean over `dim`. `unbiased` applies Bessel's correction:
+// the divisor is one less than the number of elements. `dim` is one dimension or a list; by
+// default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
+// size 1.
 inline StdMeanDimResult std_mean(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> std;
   detail::Result<Tensor> mean;
@@ -9686,9 +10360,13 @@ inline StdMeanDimResult std_mean(const Tensor &self, const Ints &dim, Bool unbia
   return {std.take(), mean.take()};
 }
 
-// Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-// infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+// Computes the standard deviation and the mean over `dim`, with any correction of the divisor.
+// `dim` is one dimension or a list; by default, or if it is empty, all dimensions are reduced.
+// `keepdim` keeps reduced dimensions with size 1.
+//
+// The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
+// Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
+// are real. Computed in float64.
 inline StdMeanCorrectionResult std_mean_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> std;
   detail::Result<Tensor> mean;
@@ -9696,7 +10374,8 @@ inline StdMeanCorrectionResult std_mean_correction(const Tensor &self, const Int
   return {std.take(), mean.take()};
 }
 
-// Variance and mean of all elements; `unbiased` divides by one less than their number.
+// Computes the variance and the mean of all elements. `unbiased` applies Bessel's correction: the
+// divisor is one less than the number of elements.
 inline VarMeanResult var_mean(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> var;
   detail::Result<Tensor> mean;
@@ -9704,7 +10383,9 @@ inline VarMeanResult var_mean(const Tensor &self, Bool unbiased = true) {
   return {var.take(), mean.take()};
 }
 
-// Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+// Computes the variance and the mean over `dim`. `unbiased` applies Bessel's correction: the
+// divisor is one less than the number of elements. `dim` is one dimension or a list; by default, or
+// if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 inline VarMeanDimResult var_mean(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> var;
   detail::Result<Tensor> mean;
@@ -9712,9 +10393,13 @@ inline VarMeanDimResult var_mean(const Tensor &self, const Ints &dim, Bool unbia
   return {var.take(), mean.take()};
 }
 
-// Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-// infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+// Computes the variance and the mean over `dim`, with any correction of the divisor. `dim` is one
+// dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
+// reduced dimensions with size 1.
+//
+// The sum of squared deviations is divided by the number of elements minus `correction` (default 1,
+// Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex elements
+// are real. Computed in float64.
 inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> var;
   detail::Result<Tensor> mean;
@@ -9722,9 +10407,11 @@ inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Int
   return {var.take(), mean.take()};
 }
 
-// Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
-// of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Complex inputs give real norms. `dtype` converts elements first.
+// Computes the vector norm over `dim`: `(sum of |x|**p)**(1 / p)`, with p = 2 by default. For p of
+// infinity it is the largest |x|, for minus infinity the smallest, and for 0 the number of nonzero
+// elements. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
+// reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
+// `dtype` converts elements first.
 inline Tensor norm(const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_norm(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
@@ -9735,7 +10422,8 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
   detail::check(::tensor_norm_out(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
-// As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
+// Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc" (nuclear)
+// the sum of the singular values of the matrices in two dimensions.
 inline Tensor norm(const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_norm_name(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
@@ -9746,8 +10434,10 @@ inline void norm_out(const Tensor &out, const Tensor &self, const Text &p, const
   detail::check(::tensor_norm_name_out(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
-// The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Reducing a dimension of size 0 is an error, for there is no largest of nothing.
+// Computes the maximum of the elements over `dim`; NaN propagates. `dim` is one dimension or a
+// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+// dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
+// evenly among equal maxima.
 inline Tensor amax(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_amax(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -9758,8 +10448,10 @@ inline void amax_out(const Tensor &out, const Tensor &self, const Ints &dim = {}
   detail::check(::tensor_amax_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
+// Computes the minimum of the elements over `dim`; NaN propagates. `dim` is one dimension or a
+// list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+// dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
+// evenly among equal minima.
 inline Tensor amin(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_amin(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -9770,7 +10462,7 @@ inline void amin_out(const Tensor &out, const Tensor &self, const Ints &dim = {}
   detail::check(::tensor_amin_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// The largest of all elements, NaN where there is one. An input without elements is an error.
+// Computes the maximum of all elements; NaN propagates. A tensor without elements is an error.
 inline Tensor max(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max(self.get(), out.put()));
@@ -9781,7 +10473,8 @@ inline void max_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_max_out(self.get(), out.get()));
 }
 
-// The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
+// Computes the maximum along `dim`, and the int64 index of its first occurrence. NaN propagates.
+// `keepdim` keeps the reduced dimension with size 1.
 inline MaxDimResult max(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -9793,7 +10486,7 @@ inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &s
   detail::check(::tensor_max_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
-// The smallest of all elements, NaN where there is one. An input without elements is an error.
+// Computes the minimum of all elements; NaN propagates. A tensor without elements is an error.
 inline Tensor min(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_min(self.get(), out.put()));
@@ -9804,7 +10497,8 @@ inline void min_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_min_out(self.get(), out.get()));
 }
 
-// The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
+// Computes the minimum along `dim`, and the int64 index of its first occurrence. NaN propagates.
+// `keepdim` keeps the reduced dimension with size 1.
 inline MinDimResult min(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -9816,7 +10510,7 @@ inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &s
   detail::check(::tensor_min_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
-// As `maximum`: the larger of two elements, NaN where either is.
+// Computes the element-wise maximum of two tensors. Alias of `maximum`.
 inline Tensor max(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_max_other(self.get(), other.get(), out.put()));
@@ -9827,7 +10521,7 @@ inline void max_out(const Tensor &out, const Tensor &self, const Tensor &other) 
   detail::check(::tensor_max_other_out(self.get(), other.get(), out.get()));
 }
 
-// As `minimum`: the smaller of two elements, NaN where either is.
+// Computes the element-wise minimum of two tensors. Alias of `minimum`.
 inline Tensor min(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_min_other(self.get(), other.get(), out.put()));
@@ -9838,7 +10532,8 @@ inline void min_out(const Tensor &out, const Tensor &self, const Tensor &other) 
   detail::check(::tensor_min_other_out(self.get(), other.get(), out.get()));
 }
 
-// The smallest and the largest elements along `dim`, or of all.
+// Computes the minimum and the maximum along `dim`, or of all elements. `keepdim` keeps the reduced
+// dimension with size 1.
 inline AminmaxResult aminmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> min;
   detail::Result<Tensor> max;
@@ -9850,7 +10545,9 @@ inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self
   detail::check(::tensor_aminmax_out(self.get(), detail::get(dim), keepdim, min.get(), max.get()));
 }
 
-// The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
+// Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
+// index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
+// size 1.
 inline Tensor argmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argmax(self.get(), detail::get(dim), keepdim, out.put()));
@@ -9861,7 +10558,9 @@ inline void argmax_out(const Tensor &out, const Tensor &self, const std::optiona
   detail::check(::tensor_argmax_out(self.get(), detail::get(dim), keepdim, out.get()));
 }
 
-// The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
+// Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
+// index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
+// size 1.
 inline Tensor argmin(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argmin(self.get(), detail::get(dim), keepdim, out.put()));
@@ -9872,7 +10571,8 @@ inline void argmin_out(const Tensor &out, const Tensor &self, const std::optiona
   detail::check(::tensor_argmin_out(self.get(), detail::get(dim), keepdim, out.get()));
 }
 
-// Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+// Rounds each element down to an integer. Integers are returned unchanged; bool and complex numbers
+// are an error.
 inline Tensor floor(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_floor(self.get(), out.put()));
@@ -9888,7 +10588,8 @@ inline void floor_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_floor_out(self.get(), out.get()));
 }
 
-// Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+// Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
+// are an error.
 inline Tensor ceil(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ceil(self.get(), out.put()));
@@ -9904,7 +10605,8 @@ inline void ceil_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_ceil_out(self.get(), out.get()));
 }
 
-// Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+// Rounds each element towards zero to an integer (truncates). Integers are returned unchanged; bool
+// and complex numbers are an error.
 inline Tensor trunc(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trunc(self.get(), out.put()));
@@ -9920,8 +10622,10 @@ inline void trunc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_trunc_out(self.get(), out.get()));
 }
 
-// Another name of `trunc`.
-// Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+// Rounds each element towards zero to an integer (truncates). Integers are returned unchanged; bool
+// and complex numbers are an error.
+//
+// Alias of `trunc`.
 inline Tensor fix(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fix(self.get(), out.put()));
@@ -9937,8 +10641,9 @@ inline void fix_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_fix_out(self.get(), out.get()));
 }
 
-// Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
-// negative). Integers stay as they are and accept no decimals.
+// Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
+// negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
+// `decimals` must be 0 for them.
 inline Tensor round(const Tensor &self, Int decimals = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_round(self.get(), decimals, out.put()));
@@ -9954,7 +10659,8 @@ inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
   detail::check(::tensor_round_out(self.get(), decimals, out.get()));
 }
 
-// What `trunc` cuts off every element, with its sign. Integers are refused.
+// Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
+// error.
 inline Tensor frac(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_frac(self.get(), out.put()));
@@ -9970,8 +10676,9 @@ inline void frac_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_frac_out(self.get(), out.get()));
 }
 
-// `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+// Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
+// bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
+// bounds; if `min` exceeds `max`, the result is `max`.
 inline Tensor clamp(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_clamp_tensor(self.get(), detail::get(min), detail::get(max), out.put()));
@@ -9987,8 +10694,9 @@ inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional
   detail::check(::tensor_clamp_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
-// Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+// Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
+// take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
+// the result is `max`.
 inline Tensor clamp(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_clamp(self.get(), detail::get(min), detail::get(max), out.put()));
@@ -10004,9 +10712,11 @@ inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional
   detail::check(::tensor_clamp_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
-// Another name of `clamp`.
-// `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+// Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
+// bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
+// bounds; if `min` exceeds `max`, the result is `max`.
+//
+// Alias of `clamp`.
 inline Tensor clip(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_clip_tensor(self.get(), detail::get(min), detail::get(max), out.put()));
@@ -10022,9 +10732,11 @@ inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<
   detail::check(::tensor_clip_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
-// Another name of `clamp`.
-// Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-// give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+// Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
+// take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
+// the result is `max`.
+//
+// Alias of `clamp`.
 inline Tensor clip(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_clip(self.get(), detail::get(min), detail::get(max), out.put()));
@@ -10040,7 +10752,7 @@ inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<
   detail::check(::tensor_clip_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
-// Limits every element to at least `min`: `clamp` with one bound.
+// Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
 inline Tensor clamp_min(const Tensor &self, const Operand &min) {
   detail::Result<Tensor> out;
   detail::check(min.is_number() ? ::tensor_clamp_min_scalar(self.get(), min.number(), out.put()) : ::tensor_clamp_min(self.get(), min.get(), out.put()));
@@ -10056,7 +10768,7 @@ inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &
   detail::check(min.is_number() ? ::tensor_clamp_min_scalar_out(self.get(), min.number(), out.get()) : ::tensor_clamp_min_out(self.get(), min.get(), out.get()));
 }
 
-// Limits every element to at most `max`: `clamp` with one bound.
+// Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
 inline Tensor clamp_max(const Tensor &self, const Operand &max) {
   detail::Result<Tensor> out;
   detail::check(max.is_number() ? ::tensor_clamp_max_scalar(self.get(), max.number(), out.put()) : ::tensor_clamp_max(self.get(), max.get(), out.put()));
@@ -10072,7 +10784,8 @@ inline void clamp_max_out(const Tensor &out, const Tensor &self, const Operand &
   detail::check(max.is_number() ? ::tensor_clamp_max_scalar_out(self.get(), max.number(), out.get()) : ::tensor_clamp_max_out(self.get(), max.get(), out.get()));
 }
 
-// The larger of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+// Computes the maximum of `self` and `other`, element by element. Shapes are broadcast. NaN
+// propagates.
 inline Tensor maximum(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_maximum(self.get(), other.get(), out.put()));
@@ -10083,7 +10796,8 @@ inline void maximum_out(const Tensor &out, const Tensor &self, const Tensor &oth
   detail::check(::tensor_maximum_out(self.get(), other.get(), out.get()));
 }
 
-// The smaller of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+// Computes the minimum of `self` and `other`, element by element. Shapes are broadcast. NaN
+// propagates.
 inline Tensor minimum(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_minimum(self.get(), other.get(), out.put()));
@@ -10094,7 +10808,8 @@ inline void minimum_out(const Tensor &out, const Tensor &self, const Tensor &oth
   detail::check(::tensor_minimum_out(self.get(), other.get(), out.get()));
 }
 
-// The larger of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+// Computes the maximum of `self` and `other`, element by element, ignoring NaN: the result is NaN
+// only if both are. Shapes are broadcast.
 inline Tensor fmax(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fmax(self.get(), other.get(), out.put()));
@@ -10105,7 +10820,8 @@ inline void fmax_out(const Tensor &out, const Tensor &self, const Tensor &other)
   detail::check(::tensor_fmax_out(self.get(), other.get(), out.get()));
 }
 
-// The smaller of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+// Computes the minimum of `self` and `other`, element by element, ignoring NaN: the result is NaN
+// only if both are. Shapes are broadcast.
 inline Tensor fmin(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fmin(self.get(), other.get(), out.put()));
@@ -10116,7 +10832,7 @@ inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other)
   detail::check(::tensor_fmin_out(self.get(), other.get(), out.get()));
 }
 
-// Replaces negative elements by 0.
+// Applies the rectified linear unit to each element: `max(x, 0)`.
 inline Tensor relu(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_relu(self.get(), out.put()));
@@ -10128,8 +10844,8 @@ inline Tensor relu_(const Tensor &self) {
   return self;
 }
 
-// Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
-// A number that the dtype of the result cannot hold is refused.
+// Selects elements from `self` where `condition` (bool or uint8) is true, and from `other`
+// elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
 inline Tensor where(const Tensor &condition, const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_where_scalar(condition.get(), self.get(), other.number(), out.put()) : ::tensor_where(condition.get(), self.get(), other.get(), out.put()));
@@ -10140,7 +10856,9 @@ inline void where_out(const Tensor &out, const Tensor &condition, const Operand 
   detail::check(other.is_number() ? ::tensor_where_scalar_out(condition.get(), self.get(), other.number(), out.get()) : ::tensor_where_out(condition.get(), self.get(), other.get(), out.get()));
 }
 
-// Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+// Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
+// uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error. float32
+// is accumulated in float64.
 inline Tensor cumsum(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumsum(self.get(), dim, detail::get(dtype), out.put()));
@@ -10156,7 +10874,9 @@ inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std
   detail::check(::tensor_cumsum_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
-// Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+// Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
+// for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
+// float32 is accumulated in float64.
 inline Tensor cumprod(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumprod(self.get(), dim, detail::get(dtype), out.put()));
@@ -10172,7 +10892,8 @@ inline void cumprod_out(const Tensor &out, const Tensor &self, Int dim, const st
   detail::check(::tensor_cumprod_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
-// Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+// Computes the cumulative maximum along `dim`, and the int64 index of its last occurrence so far.
+// NaN propagates to all following values.
 inline CummaxResult cummax(const Tensor &self, Int dim) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10184,7 +10905,8 @@ inline void cummax_out(const Tensor &values, const Tensor &indices, const Tensor
   detail::check(::tensor_cummax_out(self.get(), dim, values.get(), indices.get()));
 }
 
-// Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+// Computes the cumulative minimum along `dim`, and the int64 index of its last occurrence so far.
+// NaN propagates to all following values.
 inline CumminResult cummin(const Tensor &self, Int dim) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10196,7 +10918,7 @@ inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor
   detail::check(::tensor_cummin_out(self.get(), dim, values.get(), indices.get()));
 }
 
-// Logarithm of the running sum of exponentials along `dim`, without overflow.
+// Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow.
 inline Tensor logcumsumexp(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logcumsumexp(self.get(), dim, out.put()));
@@ -10207,8 +10929,9 @@ inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_logcumsumexp_out(self.get(), dim, out.get()));
 }
 
-// Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
-// `keepdim` keeps reduced dimensions with size 1.
+// Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
+// overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
+// reduced dimensions with size 1.
 inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logsumexp(self.get(), dim.data(), dim.size(), keepdim, out.put()));
@@ -10219,7 +10942,8 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
   detail::check(::tensor_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
-// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_softmax(self.get(), dim, detail::get(dtype), out.put()));
@@ -10230,7 +10954,8 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
   detail::check(::tensor_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
-// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
+// overflow or cancellation. `dtype` converts elements first.
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
@@ -10241,8 +10966,9 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, cons
   detail::check(::tensor_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
-// Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
-// leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Computes the Bartlett (triangular) window `1 - abs(x)` with x from -1 to 1. The window has `M`
+// samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 namespace signal::windows {
 inline Tensor bartlett(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10251,8 +10977,10 @@ inline Tensor bartlett(Int M, Bool sym = true, const Options &options = {}) {
 }
 }  // namespace signal::windows
 
-// Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
-// False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x)` with x from
+// 0 to 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a
+// symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
+// the default dtype.
 namespace signal::windows {
 inline Tensor blackman(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10261,8 +10989,10 @@ inline Tensor blackman(Int M, Bool sym = true, const Options &options = {}) {
 }
 }  // namespace signal::windows
 
-// Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
-// with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Computes the cosine (sine) window `sin(pi * x)` with x from 1 / (2 * `M`) to 1 - 1 / (2 * `M`).
+// The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
+// window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
+// dtype.
 namespace signal::windows {
 inline Tensor cosine(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10271,9 +11001,10 @@ inline Tensor cosine(Int M, Bool sym = true, const Options &options = {}) {
 }
 }  // namespace signal::windows
 
-// Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
-// has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
-// or float64, the default dtype unless given.
+// Computes the exponential window `exp(-abs(i - center) / tau)` with i from 0 to `M` - 1. `center`
+// defaults to the middle, and must not be set for a symmetric window. The window has `M` samples.
+// With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is
+// omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 namespace signal::windows {
 inline Tensor exponential(Int M, const std::optional<Real> &center = std::nullopt, Real tau = 1.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10282,8 +11013,10 @@ inline Tensor exponential(Int M, const std::optional<Real> &center = std::nullop
 }
 }  // namespace signal::windows
 
-// Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
-// False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Computes the Gaussian window `exp(-(x / std)**2 / 2)`, where x is the distance of a sample from
+// the middle. The window has `M` samples. With `sym` false it is periodic: the last sample of a
+// symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
+// the default dtype.
 namespace signal::windows {
 inline Tensor gaussian(Int M, Real std = 1.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10292,8 +11025,10 @@ inline Tensor gaussian(Int M, Real std = 1.0, Bool sym = true, const Options &op
 }
 }  // namespace signal::windows
 
-// Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
-// (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Computes a sum of cosines window: `coefficients[0] - coefficients[1] * cos(2 * pi * x) +
+// coefficients[2] * cos(4 * pi * x) - ...` with x from 0 to 1. The window has `M` samples. With
+// `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
+// `dtype` is float32 or float64, and defaults to the default dtype.
 namespace signal::windows {
 inline Tensor general_cosine(Int M, const Doubles &coefficients, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10302,8 +11037,10 @@ inline Tensor general_cosine(Int M, const Doubles &coefficients, Bool sym = true
 }
 }  // namespace signal::windows
 
-// Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
-// with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Computes the generalized Hamming window `alpha - (1 - alpha) * cos(2 * pi * x)` with x from 0 to
+// 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
+// window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
+// dtype.
 namespace signal::windows {
 inline Tensor general_hamming(Int M, Real alpha = 0.54, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10312,8 +11049,9 @@ inline Tensor general_hamming(Int M, Real alpha = 0.54, Bool sym = true, const O
 }
 }  // namespace signal::windows
 
-// Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
-// periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Computes the Hamming window `0.54 - 0.46 * cos(2 * pi * x)` with x from 0 to 1. The window has
+// `M` samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 namespace signal::windows {
 inline Tensor hamming(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10322,8 +11060,9 @@ inline Tensor hamming(Int M, Bool sym = true, const Options &options = {}) {
 }
 }  // namespace signal::windows
 
-// Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
-// leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+// Computes the Hann window `0.5 - 0.5 * cos(2 * pi * x)` with x from 0 to 1. The window has `M`
+// samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+// samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 namespace signal::windows {
 inline Tensor hann(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10332,9 +11071,10 @@ inline Tensor hann(Int M, Bool sym = true, const Options &options = {}) {
 }
 }  // namespace signal::windows
 
-// Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
-// is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
-// dtype unless given.
+// Computes the Kaiser window `I0(beta * sqrt(1 - x**2)) / I0(beta)`, with the modified Bessel
+// function I0 and x from -1 to 1. The window has `M` samples. With `sym` false it is periodic: the
+// last sample of a symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64,
+// and defaults to the default dtype.
 namespace signal::windows {
 inline Tensor kaiser(Int M, Real beta = 12.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10343,9 +11083,10 @@ inline Tensor kaiser(Int M, Real beta = 12.0, Bool sym = true, const Options &op
 }
 }  // namespace signal::windows
 
-// Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
-// samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
-// float64, the default dtype unless given.
+// Computes the Nuttall window `0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi *
+// x) - 0.0106411 * cos(6 * pi * x)` with x from 0 to 1. The window has `M` samples. With `sym`
+// false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
+// `dtype` is float32 or float64, and defaults to the default dtype.
 namespace signal::windows {
 inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
@@ -10354,7 +11095,8 @@ inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) {
 }
 }  // namespace signal::windows
 
-// Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+// Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
+// values and their int64 indices in `self`. The sort is stable; NaN counts as the largest value.
 inline SortResult sort(const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10366,7 +11108,8 @@ inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &
   detail::check(::tensor_sort_out(self.get(), dim, descending, values.get(), indices.get()));
 }
 
-// As `sort`, which is always stable.
+// Sorts the elements along `dim`. Equivalent to `sort`, which is always stable; `stable` is
+// ignored.
 inline SortStableResult sort(const Tensor &self, const std::optional<Bool> &stable, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10378,21 +11121,22 @@ inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &
   detail::check(::tensor_sort_stable_out(self.get(), detail::get(stable), dim, descending, values.get(), indices.get()));
 }
 
-// The int64 indices that sort `self` along `dim`.
+// Returns the int64 indices that sort `self` along `dim`.
 inline Tensor argsort(const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argsort(self.get(), dim, descending, out.put()));
   return out.take();
 }
 
-// As `argsort`, which is always stable.
+// Returns the int64 indices that sort `self` along `dim`. Equivalent to `argsort`, which is always
+// stable; `stable` is ignored.
 inline Tensor argsort(const Tensor &self, Bool stable, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argsort_stable(self.get(), stable, dim, descending, out.put()));
   return out.take();
 }
 
-// Sorts along the first dimension.
+// Sorts the elements along the first dimension in ascending order.
 inline Tensor msort(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_msort(self.get(), out.put()));
@@ -10403,7 +11147,8 @@ inline void msort_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_msort_out(self.get(), out.get()));
 }
 
-// The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+// Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, in sorted
+// order, and their int64 indices. `k` must not exceed the size of the dimension.
 inline TopkResult topk(const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10415,14 +11160,16 @@ inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &
   detail::check(::tensor_topk_out(self.get(), k, dim, largest, sorted, values.get(), indices.get()));
 }
 
-// Of all elements, the lower median; NaN where there is one.
+// Computes the median of all elements: the lower one for an even number of elements. NaN
+// propagates.
 inline Tensor median(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_median(self.get(), out.put()));
   return out.take();
 }
 
-// Along `dim`, the lower median; NaN where there is one, and its int64 index.
+// Computes the median along `dim`, the lower one for an even number of elements, and its int64
+// index. NaN propagates. `keepdim` keeps the reduced dimension with size 1.
 inline MedianDimResult median(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10434,14 +11181,16 @@ inline void median_out(const Tensor &values, const Tensor &indices, const Tensor
   detail::check(::tensor_median_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
-// Of all elements, the lower median of what is not NaN.
+// Computes the median of all elements that are not NaN: the lower one for an even number of
+// elements.
 inline Tensor nanmedian(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nanmedian(self.get(), out.put()));
   return out.take();
 }
 
-// Along `dim`, the lower median of what is not NaN, and its int64 index.
+// Computes the median of the elements along `dim` that are not NaN, the lower one for an even
+// number of elements, and its int64 index. `keepdim` keeps the reduced dimension with size 1.
 inline NanmedianDimResult nanmedian(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10453,7 +11202,8 @@ inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Ten
   detail::check(::tensor_nanmedian_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
-// The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+// Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
+// as the largest value. `keepdim` keeps the reduced dimension with size 1.
 inline KthvalueResult kthvalue(const Tensor &self, Int k, Int dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10465,7 +11215,9 @@ inline void kthvalue_out(const Tensor &values, const Tensor &indices, const Tens
   detail::check(::tensor_kthvalue_out(self.get(), k, dim, keepdim, values.get(), indices.get()));
 }
 
-// The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
+// Computes the mode along `dim`: the most frequent element, the smallest of several, and the int64
+// index of an occurrence. NaN is not equal to NaN. `keepdim` keeps the reduced dimension with size
+// 1.
 inline ModeResult mode(const Tensor &self, Int dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
@@ -10477,9 +11229,11 @@ inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &
   detail::check(::tensor_mode_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
-// The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
-// with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
-// sequence that is not sorted. Gives int64, int32 with `out_int32`.
+// Finds the indices in `sorted_sequence` at which the elements of `self` would be inserted to keep
+// it sorted (binary search). By default that is before equal elements, and after them with `right`,
+// or `side` "right". `sorted_sequence` is sorted along its last dimension, and is 1-D or agrees
+// with `self` in all other dimensions; otherwise `sorter` contains the indices that sort it.
+// Returns int64, or int32 with `out_int32`.
 inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(self.is_number() ? ::tensor_searchsorted_scalar(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.put()) : ::tensor_searchsorted(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.put()));
@@ -10490,7 +11244,8 @@ inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, c
   detail::check(self.is_number() ? ::tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()) : ::tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()));
 }
 
-// The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
+// Returns the index of the bucket, between the sorted 1-D `boundaries`, of each element of `self`.
+// See `searchsorted`.
 inline Tensor bucketize(const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
   detail::Result<Tensor> out;
   detail::check(self.is_number() ? ::tensor_bucketize_scalar(self.number(), boundaries.get(), out_int32, right, out.put()) : ::tensor_bucketize(self.get(), boundaries.get(), out_int32, right, out.put()));
@@ -10501,9 +11256,13 @@ inline void bucketize_out(const Tensor &out, const Operand &self, const Tensor &
   detail::check(self.is_number() ? ::tensor_bucketize_scalar_out(self.number(), boundaries.get(), out_int32, right, out.get()) : ::tensor_bucketize_out(self.get(), boundaries.get(), out_int32, right, out.get()));
 }
 
-// The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
-// and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
-// input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
+// Returns the unique elements of `self` in ascending order, as a 1-D tensor, or with `dim` the
+// unique slices along it in lexicographic order. NaN comes last, and each NaN is unique. The result
+// is always sorted.
+//
+// `return_inverse` returns the int64 indices of the input elements in the result, in the shape of
+// `self` (a vector with `dim`), and `return_counts` the int64 number of occurrences; they are empty
+// if not requested. Meta tensors are an error, because the shape depends on values.
 inline UniqueResult unique(const Tensor &self, Bool sorted = true, Bool return_inverse = false, Bool return_counts = false, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> inverse_indices;
@@ -10512,7 +11271,8 @@ inline UniqueResult unique(const Tensor &self, Bool sorted = true, Bool return_i
   return {output.take(), inverse_indices.take(), counts.take()};
 }
 
-// As `unique` without sorting: of equal neighbours only the first is kept.
+// Removes all but the first of consecutive equal elements, or of equal slices along `dim`. The
+// other arguments are those of `unique`.
 inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool return_inverse = false, Bool return_counts = false, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> inverse_indices;
@@ -10521,8 +11281,8 @@ inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool retur
   return {output.take(), inverse_indices.take(), counts.take()};
 }
 
-// Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
-// found. `assume_unique` has no effect.
+// Tests whether each element of `elements` is in `test_elements`, or is not with `invert`. Returns
+// a bool tensor. dtypes are promoted; NaN is never found. `assume_unique` is ignored.
 inline Tensor isin(const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
   detail::Result<Tensor> out;
   detail::check(test_elements.is_number() ? ::tensor_isin_scalar(elements.get(), test_elements.number(), assume_unique, invert, out.put()) : ::tensor_isin(elements.get(), test_elements.get(), assume_unique, invert, out.put()));
@@ -10533,223 +11293,247 @@ inline void isin_out(const Tensor &out, const Operand &elements, const Operand &
   detail::check(test_elements.is_number() ? ::tensor_isin_scalar_out(elements.get(), test_elements.number(), assume_unique, invert, out.get()) : ::tensor_isin_out(elements.get(), test_elements.get(), assume_unique, invert, out.get()));
 }
 
-// Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
-// for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
-// parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
-// A number as `values` is that of one entry. Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
-// with `is_coalesced` true they must be in row-major order, each place once.
+// Creates a sparse tensor in COO (coordinate) format. `indices` has the shape (sparse dimensions,
+// nnz), and `values` the shape (nnz, dense sizes...); a scalar `values` is that of one entry.
+// `size` defaults to the smallest shape that contains the indices.
+//
+// The tensor shares memory with `indices` and `values` if they have its dtype and device;
+// floating-point indices are converted to int64. Negative indices, indices out of range, and parts
+// with inconsistent shapes are an error. Duplicate entries are summed; `is_coalesced` true requires
+// sorted, unique entries.
 inline Tensor sparse_coo_tensor(const Tensor &indices, const Tensor &values, const Ints &size = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Device> &device = std::nullopt, const std::optional<Bool> &is_coalesced = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sparse_coo_tensor(indices.get(), values.get(), size.data(), size.size(), detail::get(dtype), detail::get(device), detail::get(is_coalesced), out.put()));
   return out.take();
 }
 
-// Makes a tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. `compressed_indices` tell where the entries of each row
-// (CSR, BSR) or column (CSC, BSC) begin, the number of entries last; `plain_indices` are the columns, or rows, of the entries, which
-// rise within each row. Of the block layouts, entries are blocks. All parts may have the same leading batch dimensions, and `values`
-// dense ones behind. `size` is the smallest that holds the indices unless given. The parts are shared with the tensor. Indices
-// that are out of range, out of order or repeated, and parts that do not fit each other, are refused.
+// Creates a sparse tensor in a compressed `layout`: CSR, CSC, BSR or BSC. `compressed_indices` are
+// the start of each row (CSR, BSR) or column (CSC, BSC), followed by nnz; `plain_indices` are the
+// columns or rows of the entries, in ascending order. Entries of the block layouts are blocks. All
+// parts may have the same leading batch dimensions, and `values` trailing dense dimensions. `size`
+// defaults to the smallest shape that contains the indices.
+//
+// The tensor shares memory with the parts. Indices that are out of range, unsorted or duplicated,
+// and parts with inconsistent shapes are an error.
 inline Tensor sparse_compressed_tensor(const Tensor &compressed_indices, const Tensor &plain_indices, const Tensor &values, const Ints &size = std::nullopt, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sparse_compressed_tensor(compressed_indices.get(), plain_indices.get(), values.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// All elements of a sparse tensor, 0 where it keeps none, in `dtype` where that is given. A dense tensor is given as it is.
+// Converts a sparse tensor to a strided (dense) tensor, in `dtype` if given; missing entries are 0.
+// Returns a dense tensor unchanged.
 inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Bool> &masked_grad = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_dense(self.get(), detail::get(dtype), detail::get(masked_grad), out.put()));
   return out.take();
 }
 
-// The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes (or one for both) that
-// divide those of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
-// already is given as it is. A sparse tensor keeps its dense dimensions and sizes of blocks; blocks go to sparse_coo and to blocks, batches of
-// sparse_csr and sparse_csc not to blocks, coordinates to compressed layouts where two dimensions are sparse: to_dense goes between.
+// Converts a tensor to a sparse `layout` (default: COO) with its nonzero elements as entries.
+// `blocksize`, one or two sizes that divide those of the matrices, is required for BSR and BSC. The
+// last `dense_dim` dimensions are dense. Returns a tensor of the requested layout unchanged.
+//
+// A sparse tensor keeps its dense dimensions and block sizes. BSR and BSC convert to COO and to
+// each other, batches of CSR and CSC not to blocks, and COO with two sparse dimensions to
+// compressed layouts; convert with `to_dense` in other cases.
 inline Tensor to_sparse(const Tensor &self, const std::optional<Layout> &layout = std::nullopt, const Ints &blocksize = std::nullopt, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse(self.get(), detail::get(layout), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
-// The tensor in the layout sparse_coo with `sparse_dim` sparse dimensions: the entries are rows of it that are not all zero.
+// Converts a tensor to COO format with `sparse_dim` sparse dimensions: entries are the slices that
+// are not all 0.
 inline Tensor to_sparse(const Tensor &self, Int sparse_dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_sparse_dim(self.get(), sparse_dim, out.put()));
   return out.take();
 }
 
-// The tensor in the layout sparse_coo, of which the last `dense_dim` dimensions are dense.
+// Converts a tensor to COO format. The last `dense_dim` dimensions are dense.
 inline Tensor to_sparse_coo(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_coo(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
-// The tensor in the layout sparse_csr, compressed rows. Dimensions before the matrices' are batches, which must have as many entries each;
-// the last `dense_dim` are dense.
+// Converts a tensor to CSR (compressed sparse row) format. Dimensions before the last two are batch
+// dimensions, which must have the same number of entries each; the last `dense_dim` are dense.
 inline Tensor to_sparse_csr(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_csr(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
-// The tensor in the layout sparse_csc, compressed columns; see to_sparse_csr.
+// Converts a tensor to CSC (compressed sparse column) format. See `to_sparse_csr`.
 inline Tensor to_sparse_csc(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_csc(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
-// The tensor in the layout sparse_bsr, compressed rows of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+// Converts a tensor to BSR (block compressed sparse row) format, with the blocks of size
+// `blocksize` that are not all 0. See `to_sparse_csr`.
 inline Tensor to_sparse_bsr(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_bsr(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
-// The tensor in the layout sparse_bsc, compressed columns of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+// Converts a tensor to BSC (block compressed sparse column) format, with the blocks of size
+// `blocksize` that are not all 0. See `to_sparse_csr`.
 inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_bsc(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
-// A tensor of layout sparse_coo with its entries in row-major order, those of the same place added up. One that is so already is given
-// as it is.
+// Coalesces a COO tensor: sorts its entries in row-major order and sums duplicates. Returns a
+// coalesced tensor unchanged.
 inline Tensor coalesce(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_coalesce(self.get(), out.put()));
   return out.take();
 }
 
-// Whether the entries of a tensor of layout sparse_coo are known to be in order, each place once.
+// Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique.
 inline bool is_coalesced(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_coalesced(self.get(), out.put()));
   return out.take();
 }
 
-// The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
-// The memory is the tensor's.
+// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
+// with the tensor.
 inline Tensor indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_indices(self.get(), out.put()));
   return out.take();
 }
 
-// The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+// Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
 inline Tensor values(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_values(self.get(), out.put()));
   return out.take();
 }
 
-// The places of the entries of a tensor of layout sparse_coo, coalesced or not.
+// Returns the indices of a COO tensor, coalesced or not.
 inline Tensor coo_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_coo_indices(self.get(), out.put()));
   return out.take();
 }
 
-// The entries of a tensor of layout sparse_coo, coalesced or not.
+// Returns the values of a COO tensor, coalesced or not.
 inline Tensor coo_values(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_coo_values(self.get(), out.put()));
   return out.take();
 }
 
-// Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+// Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
+// nnz. Shares memory with the tensor.
 inline Tensor crow_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_crow_indices(self.get(), out.put()));
   return out.take();
 }
 
-// The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
+// the tensor.
 inline Tensor col_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_col_indices(self.get(), out.put()));
   return out.take();
 }
 
-// Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+// Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
+// by nnz. Shares memory with the tensor.
 inline Tensor ccol_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ccol_indices(self.get(), out.put()));
   return out.take();
 }
 
-// The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
+// tensor.
 inline Tensor row_indices(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_row_indices(self.get(), out.put()));
   return out.take();
 }
 
-// The number of sparse dimensions: 0 of a dense tensor.
+// Returns the number of sparse dimensions; 0 for a dense tensor.
 inline int64_t sparse_dim(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_sparse_dim(self.get(), out.put()));
   return out.take();
 }
 
-// The number of dimensions that each entry of a sparse tensor has: all dimensions of a dense one.
+// Returns the number of dense dimensions of a sparse tensor, those of each entry; all dimensions of
+// a dense tensor.
 inline int64_t dense_dim(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_dense_dim(self.get(), out.put()));
   return out.take();
 }
 
-// The number of entries, or blocks, that a sparse tensor keeps in each batch, among which may be zeros. PyTorch's name is `_nnz`.
+// Returns the number of stored entries (or blocks) of a sparse tensor, for each batch; stored zeros
+// count.
 inline int64_t nnz(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_nnz(self.get(), out.put()));
   return out.take();
 }
 
-// The elements of `self` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
+// Returns the elements of `self` at the indices of the sparse tensor `mask`, of the same shape, in
+// the layout of `mask`.
 inline Tensor sparse_mask(const Tensor &self, const Tensor &mask) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sparse_mask(self.get(), mask.get(), out.put()));
   return out.take();
 }
 
-// Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
-// dense sizes do not become smaller: new elements of entries are 0.
+// Changes the shape of a COO tensor, in place. A tensor with entries keeps its number of sparse
+// dimensions, all entries must remain in range, and dense sizes must not shrink; new elements are
+// 0.
 inline Tensor sparse_resize_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
   detail::check(::tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
   return self;
 }
 
-// Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
+// Changes the shape and the numbers of sparse and dense dimensions of a COO tensor, in place, and
+// removes all entries.
 inline Tensor sparse_resize_and_clear_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
   detail::check(::tensor_sparse_resize_and_clear_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
   return self;
 }
 
-// Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
-// together with the places of its entries, whose values stay if they have the same sizes and become 0 otherwise.
+// Changes the shape of a sparse tensor to that of another one of the same layout, in place: a COO
+// tensor as `sparse_resize_` does; a compressed tensor also takes the indices of the template, and
+// keeps its values if they have the same shape, otherwise they are 0.
 inline Tensor resize_as_sparse_(const Tensor &self, const Tensor &the_template) {
   detail::check(::tensor_resize_as_sparse_(self.get(), the_template.get()));
   return self;
 }
 
-// Says of a tensor of layout sparse_coo whether its entries are in row-major order, each place once; that they are is checked.
+// Marks a COO tensor as coalesced or not. An error if its entries are not sorted and unique.
 inline Tensor mark_coalesced_(const Tensor &self, Bool coalesced) {
   detail::check(::tensor_mark_coalesced_(self.get(), coalesced));
   return self;
 }
 
-// The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
+// Computes the product of a sparse matrix and a strided matrix, in COO format, with all elements of
+// the rows in which `self` has entries.
 inline Tensor smm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_smm(self.get(), mat2.get(), out.put()));
   return out.take();
 }
 
-// `beta` times `self` plus `alpha` times the product of the sparse `mat1` and the strided `mat2`, in the layout sparse_coo, with all
-// elements of the rows in which `mat1` has entries. `self` is sparse and has the sizes of the product.
+// Computes `beta * self + alpha * (mat1 @ mat2)` for sparse `self` and `mat1` and a strided `mat2`,
+// in COO format, with all elements of the rows in which `mat1` has entries.
 inline Tensor sspaddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sspaddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -10760,8 +11544,8 @@ inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &ma
   detail::check(::tensor_sspaddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// The product of a sparse matrix and a strided one in the layout sparse_coo, whose entries are the rows in which `mat1` has entries: it
-// has one sparse dimension and one dense one.
+// Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor, with one
+// sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
 inline Tensor hspmm(const Tensor &mat1, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hspmm(mat1.get(), mat2.get(), out.put()));
@@ -10772,7 +11556,7 @@ inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2)
   detail::check(::tensor_hspmm_out(mat1.get(), mat2.get(), out.get()));
 }
 
-// Another name of `sspaddmm`.
+// Computes `beta * self + alpha * (mat1 @ mat2)` for sparse matrices. Alias of `sspaddmm`.
 inline Tensor saddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_saddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
@@ -10783,7 +11567,8 @@ inline void saddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1
   detail::check(::tensor_saddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 
-// Another name of `hspmm`.
+// Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor. Alias of
+// `hspmm`.
 inline Tensor hsmm(const Tensor &mat1, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hsmm(mat1.get(), mat2.get(), out.put()));
@@ -10794,7 +11579,7 @@ inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) 
   detail::check(::tensor_hsmm_out(mat1.get(), mat2.get(), out.get()));
 }
 
-// Another name of `mm`.
+// Computes the matrix product of two matrices, dense or sparse. Alias of `mm`.
 inline Tensor dsmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dsmm(self.get(), mat2.get(), out.put()));
@@ -10805,7 +11590,8 @@ inline void dsmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) 
   detail::check(::tensor_dsmm_out(self.get(), mat2.get(), out.get()));
 }
 
-// Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
+// Computes the sum of all elements of a sparse tensor, or of those along `dim`. The result is
+// strided if no sparse dimension remains, otherwise COO.
 namespace sparse {
 inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -10814,7 +11600,8 @@ inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std:
 }
 }  // namespace sparse
 
-// The product of two matrices: strided unless both are sparse, of layout sparse_coo or sparse_csc where both are, else sparse_csr.
+// Computes the matrix product of two matrices, at least one of them sparse. The result is strided
+// unless both are sparse; then it is COO or CSC if both are, otherwise CSR.
 namespace sparse {
 inline Tensor mm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
@@ -10823,8 +11610,9 @@ inline Tensor mm(const Tensor &self, const Tensor &mat2) {
 }
 }  // namespace sparse
 
-// sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
-// "mean", "amax" or "amin"; 0 where a row has no entries.
+// Computes the product of a sparse and a strided matrix with another reduction: each element is the
+// "sum", "mean", "amax" or "amin" (`reduce`) of the products of the entries of a row, and 0 for an
+// empty row.
 namespace sparse {
 inline Tensor mm(const Tensor &self, const Tensor &mat2, const Text &reduce) {
   detail::Result<Tensor> out;
@@ -10833,7 +11621,7 @@ inline Tensor mm(const Tensor &self, const Tensor &mat2, const Text &reduce) {
 }
 }  // namespace sparse
 
-// `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
+// Computes `beta * self + alpha * (mat1 @ mat2)` for a sparse `mat1`.
 namespace sparse {
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
@@ -10842,8 +11630,9 @@ inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, 
 }
 }  // namespace sparse
 
-// `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
-// batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
+// Computes a sampled dense-dense matrix product (SDDMM): `beta * self + alpha * (mat1 @ mat2)` at
+// the entries of the sparse `self`, for strided `mat1` and `mat2`. All, or `mat1` and `mat2` alone,
+// may have the same batch dimensions.
 namespace sparse {
 inline Tensor sampled_addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
@@ -10858,8 +11647,8 @@ inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tenso
 }
 }  // namespace sparse
 
-// The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
-// converts the entries first.
+// Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries count
+// as minus infinity. `dtype` converts the entries first.
 namespace sparse {
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -10868,7 +11657,8 @@ inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &d
 }
 }  // namespace sparse
 
-// The logarithm of sparse.softmax.
+// Computes the logarithm of the softmax function over the entries of a sparse tensor along `dim`.
+// See `sparse.softmax`.
 namespace sparse {
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -10877,8 +11667,8 @@ inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype
 }
 }  // namespace sparse
 
-// A sparse matrix of sizes `shape` with the rows of `diagonals` on the diagonals that `offsets` name: element j of a row lies in
-// column j. `layout` is sparse_coo unless it is sparse_csr or sparse_csc.
+// Creates a sparse matrix of shape `shape` from its diagonals: row i of `diagonals` is diagonal
+// `offsets[i]`, and element j of it is stored in column j. `layout` is COO (default), CSR or CSC.
 namespace sparse {
 inline Tensor spdiags(const Tensor &diagonals, const Tensor &offsets, const Ints &shape, const std::optional<Layout> &layout = std::nullopt) {
   detail::Result<Tensor> out;
@@ -10887,7 +11677,8 @@ inline Tensor spdiags(const Tensor &diagonals, const Tensor &offsets, const Ints
 }
 }  // namespace sparse
 
-// The x for which `self` @ x is `other`, of a square sparse matrix. The matrix is converted to a strided one.
+// Solves the linear equations `self @ x = other` for a square sparse matrix. The matrix is
+// converted to a strided one.
 namespace sparse {
 inline Tensor spsolve(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
@@ -10896,24 +11687,27 @@ inline Tensor spsolve(const Tensor &self, const Tensor &other) {
 }
 }  // namespace sparse
 
-// The product of a sparse matrix, given by the parts of its layout sparse_csr, and a dense vector or matrix of the same dtype. The indices
-// are both int32 or int64; without `values` all entries are 1. An index out of range is refused.
+// Computes the product of a sparse matrix, given by the parts of its CSR format, and a dense vector
+// or matrix of the same dtype. The indices are both int32 or int64; without `values` all entries
+// are 1. An index out of range is an error.
 inline Tensor csr_spmm(const Tensor &crow_indices, const Tensor &col_indices, const std::optional<Tensor> &values, const Tensor &mat) {
   detail::Result<Tensor> out;
   detail::check(::tensor_csr_spmm(crow_indices.get(), col_indices.get(), detail::get(values), mat.get(), out.put()));
   return out.take();
 }
 
-// The elements of `mat1 @ mat2.T` at the places of a sparse matrix, given by the indices of its layout sparse_csr, both int32 or int64. The
-// matrices have one dtype. An index out of range is refused.
+// Computes the elements of `mat1 @ mat2.T` at the entries of a sparse matrix, given by the indices
+// of its CSR format, both int32 or int64. The matrices have the same dtype. An index out of range
+// is an error.
 inline Tensor csr_sddmm(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &mat1, const Tensor &mat2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_csr_sddmm(crow_indices.get(), col_indices.get(), mat1.get(), mat2.get(), out.put()));
   return out.take();
 }
 
-// The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
-// many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
+// Computes the product of two sparse matrices of the same dtype, given by the parts of their CSR
+// format; the second has `columns` columns. Returns int64 indices, sorted within each row, and
+// values. An index out of range is an error.
 inline CsrSpgemmResult csr_spgemm(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &values, const Tensor &other_crow, const Tensor &other_col, const Tensor &other_values, Int columns) {
   detail::Result<Tensor> crow;
   detail::Result<Tensor> col;
@@ -10922,8 +11716,9 @@ inline CsrSpgemmResult csr_spgemm(const Tensor &crow_indices, const Tensor &col_
   return {crow.take(), col.take(), product.take()};
 }
 
-// The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
-// `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
+// Computes the sum of two sparse matrices of the same dtype, given by the parts of their CSR
+// format, with `columns` columns. Returns int64 indices, sorted within each row, and values.
+// Indices out of range or unsorted are an error.
 inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &values, const Tensor &other_crow, const Tensor &other_col, const Tensor &other_values, Int columns) {
   detail::Result<Tensor> crow;
   detail::Result<Tensor> col;
@@ -10932,7 +11727,8 @@ inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_in
   return {crow.take(), col.take(), sum.take()};
 }
 
-// The error function of every element. Integers and bool count as the default dtype.
+// Computes the error function of each element. Integers and bool are converted to the default
+// dtype.
 inline Tensor erf(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_erf(self.get(), out.put()));
@@ -10948,7 +11744,8 @@ inline void erf_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erf_out(self.get(), out.get()));
 }
 
-// 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
+// Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
+// Integers and bool are converted to the default dtype.
 inline Tensor erfc(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_erfc(self.get(), out.put()));
@@ -10964,7 +11761,8 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erfc_out(self.get(), out.get()));
 }
 
-// The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
+// are converted to the default dtype.
 inline Tensor erfinv(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_erfinv(self.get(), out.put()));
@@ -10980,7 +11778,8 @@ inline void erfinv_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_erfinv_out(self.get(), out.get()));
 }
 
-// The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+// Computes the natural logarithm of the absolute value of the gamma function of each element.
+// Integers and bool are converted to the default dtype.
 inline Tensor lgamma(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_lgamma(self.get(), out.put()));
@@ -10996,7 +11795,8 @@ inline void lgamma_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_lgamma_out(self.get(), out.get()));
 }
 
-// The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+// Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+// element. Integers and bool are converted to the default dtype.
 inline Tensor digamma(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_digamma(self.get(), out.put()));
@@ -11012,7 +11812,8 @@ inline void digamma_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_digamma_out(self.get(), out.get()));
 }
 
-// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
+// bool are converted to the default dtype.
 inline Tensor i0(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_i0(self.get(), out.put()));
@@ -11028,7 +11829,8 @@ inline void i0_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_i0_out(self.get(), out.get()));
 }
 
-// sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+// Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
+// Integers and bool are converted to the default dtype.
 inline Tensor sinc(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sinc(self.get(), out.put()));
@@ -11044,7 +11846,8 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_sinc_out(self.get(), out.get()));
 }
 
-// log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+// Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to [eps,
+// 1 - eps] first. Integers and bool are converted to the default dtype.
 inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logit(self.get(), detail::get(eps), out.put()));
@@ -11060,7 +11863,8 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
   detail::check(::tensor_logit_out(self.get(), detail::get(eps), out.get()));
 }
 
-// The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
+// Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
+// >= 0. Integers and bool are converted to the default dtype.
 inline Tensor polygamma(Int n, const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_polygamma(n, self.get(), out.put()));
@@ -11071,7 +11875,8 @@ inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
   detail::check(::tensor_polygamma_out(n, self.get(), out.get()));
 }
 
-// The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
+// Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
+// element. Integers and bool are converted to the default dtype.
 inline Tensor mvlgamma(const Tensor &self, Int p) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mvlgamma(self.get(), p, out.put()));
@@ -11087,7 +11892,8 @@ inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) {
   detail::check(::tensor_mvlgamma_out(self.get(), p, out.get()));
 }
 
-// The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
+// NaN for negative arguments. Shapes are broadcast.
 inline Tensor igamma(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_igamma(self.get(), other.get(), out.put()));
@@ -11103,7 +11909,8 @@ inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &othe
   detail::check(::tensor_igamma_out(self.get(), other.get(), out.get()));
 }
 
-// The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
+// NaN for negative arguments. Shapes are broadcast.
 inline Tensor igammac(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_igammac(self.get(), other.get(), out.put()));
@@ -11119,7 +11926,8 @@ inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &oth
   detail::check(::tensor_igammac_out(self.get(), other.get(), out.get()));
 }
 
-// log(exp(`self`) + exp(`other`)) without overflow. The shapes broadcast.
+// Computes `log(exp(self) + exp(other))`, element by element, without overflow. Shapes are
+// broadcast.
 inline Tensor logaddexp(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logaddexp(self.get(), other.get(), out.put()));
@@ -11130,7 +11938,7 @@ inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &o
   detail::check(::tensor_logaddexp_out(self.get(), other.get(), out.get()));
 }
 
-// log2(2^`self` + 2^`other`) without overflow. The shapes broadcast.
+// Computes `log2(2**self + 2**other)`, element by element, without overflow. Shapes are broadcast.
 inline Tensor logaddexp2(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logaddexp2(self.get(), other.get(), out.put()));
@@ -11141,7 +11949,8 @@ inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &
   detail::check(::tensor_logaddexp2_out(self.get(), other.get(), out.get()));
 }
 
-// `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
+// Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
+// Shapes are broadcast.
 inline Tensor xlogy(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_xlogy_scalar(self.get(), other.number(), out.put()) : ::tensor_xlogy(self.get(), other.get(), out.put()));
@@ -11157,7 +11966,8 @@ inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &oth
   detail::check(other.is_number() ? ::tensor_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_xlogy_out(self.get(), other.get(), out.get()));
 }
 
-// The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+// Computes the greatest common divisor of integers, element by element. It is nonnegative, except
+// for the most negative integer with itself or 0. Shapes are broadcast.
 inline Tensor gcd(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gcd(self.get(), other.get(), out.put()));
@@ -11173,7 +11983,7 @@ inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) 
   detail::check(::tensor_gcd_out(self.get(), other.get(), out.get()));
 }
 
-// The least common multiple. The shapes broadcast.
+// Computes the least common multiple of integers, element by element. Shapes are broadcast.
 inline Tensor lcm(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_lcm(self.get(), other.get(), out.put()));
@@ -11189,7 +11999,8 @@ inline void lcm_out(const Tensor &out, const Tensor &self, const Tensor &other) 
   detail::check(::tensor_lcm_out(self.get(), other.get(), out.get()));
 }
 
-// The next number of the dtype after `self` in the direction of `other`. The shapes broadcast.
+// Returns the next representable value after `self` in the direction of `other`, element by
+// element. Shapes are broadcast.
 inline Tensor nextafter(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nextafter(self.get(), other.get(), out.put()));
@@ -11205,7 +12016,8 @@ inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &o
   detail::check(::tensor_nextafter_out(self.get(), other.get(), out.get()));
 }
 
-// 0 where `self` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+// Computes the Heaviside step function, element by element: 0 for negative `self`, 1 for positive,
+// and `values` for 0. Shapes are broadcast. The dtypes must be equal.
 inline Tensor heaviside(const Tensor &self, const Tensor &values) {
   detail::Result<Tensor> out;
   detail::check(::tensor_heaviside(self.get(), values.get(), out.put()));
@@ -11221,7 +12033,8 @@ inline void heaviside_out(const Tensor &out, const Tensor &self, const Tensor &v
   detail::check(::tensor_heaviside_out(self.get(), values.get(), out.get()));
 }
 
-// `self` * 2^`other`. The shapes broadcast.
+// Multiplies `self` by 2 to the power `other`, element by element: `self * 2**other`. Shapes are
+// broadcast.
 inline Tensor ldexp(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ldexp(self.get(), other.get(), out.put()));
@@ -11237,7 +12050,8 @@ inline void ldexp_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_ldexp_out(self.get(), other.get(), out.get()));
 }
 
-// Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
+// Decomposes each element into `mantissa * 2**exponent` with 1/2 <= |mantissa| < 1. `exponent` is
+// int32. 0, NaN and infinity are returned unchanged, with exponent 0.
 inline FrexpResult frexp(const Tensor &self) {
   detail::Result<Tensor> mantissa;
   detail::Result<Tensor> exponent;
@@ -11249,7 +12063,8 @@ inline void frexp_out(const Tensor &mantissa, const Tensor &exponent, const Tens
   detail::check(::tensor_frexp_out(self.get(), mantissa.get(), exponent.get()));
 }
 
-// Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+// Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
+// and the smallest finite value of the dtype), in both parts of complex numbers.
 inline Tensor nan_to_num(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nan_to_num(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.put()));
@@ -11265,7 +12080,7 @@ inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::opt
   detail::check(::tensor_nan_to_num_out(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.get()));
 }
 
-// Turns degrees into radians. Integers and bool count as the default dtype.
+// Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
 inline Tensor deg2rad(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_deg2rad(self.get(), out.put()));
@@ -11281,7 +12096,7 @@ inline void deg2rad_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_deg2rad_out(self.get(), out.get()));
 }
 
-// Turns radians into degrees. Integers and bool count as the default dtype.
+// Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
 inline Tensor rad2deg(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rad2deg(self.get(), out.put()));
@@ -11297,8 +12112,10 @@ inline void rad2deg_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_rad2deg_out(self.get(), out.get()));
 }
 
-// Another name of `sigmoid`.
-// 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
+// Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
+// converted to the default dtype.
+//
+// Alias of `sigmoid`.
 namespace special {
 inline Tensor expit(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11313,8 +12130,10 @@ inline void expit_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `exp2`.
-// 2 to the power of every element. Integers and bool count as the default dtype.
+// Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
+// dtype.
+//
+// Alias of `exp2`.
 namespace special {
 inline Tensor exp2(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11329,8 +12148,10 @@ inline void exp2_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `expm1`.
-// exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
+// Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
+// the default dtype.
+//
+// Alias of `expm1`.
 namespace special {
 inline Tensor expm1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11345,8 +12166,10 @@ inline void expm1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `log1p`.
-// log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
+// Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
+// the default dtype.
+//
+// Alias of `log1p`.
 namespace special {
 inline Tensor log1p(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11361,8 +12184,10 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `erf`.
-// The error function of every element. Integers and bool count as the default dtype.
+// Computes the error function of each element. Integers and bool are converted to the default
+// dtype.
+//
+// Alias of `erf`.
 namespace special {
 inline Tensor erf(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11377,8 +12202,10 @@ inline void erf_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `erfc`.
-// 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
+// Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
+// Integers and bool are converted to the default dtype.
+//
+// Alias of `erfc`.
 namespace special {
 inline Tensor erfc(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11393,8 +12220,10 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `erfinv`.
-// The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+// Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
+// are converted to the default dtype.
+//
+// Alias of `erfinv`.
 namespace special {
 inline Tensor erfinv(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11409,8 +12238,10 @@ inline void erfinv_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `lgamma`.
-// The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+// Computes the natural logarithm of the absolute value of the gamma function of each element.
+// Integers and bool are converted to the default dtype.
+//
+// Alias of `lgamma`.
 namespace special {
 inline Tensor gammaln(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11425,8 +12256,10 @@ inline void gammaln_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `digamma`.
-// The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+// Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+// element. Integers and bool are converted to the default dtype.
+//
+// Alias of `digamma`.
 namespace special {
 inline Tensor digamma(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11441,8 +12274,10 @@ inline void digamma_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `digamma`.
-// The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+// Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+// element. Integers and bool are converted to the default dtype.
+//
+// Alias of `digamma`.
 namespace special {
 inline Tensor psi(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11457,8 +12292,10 @@ inline void psi_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `i0`.
-// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
+// bool are converted to the default dtype.
+//
+// Alias of `i0`.
 namespace special {
 inline Tensor i0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11473,8 +12310,10 @@ inline void i0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `sinc`.
-// sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+// Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
+// Integers and bool are converted to the default dtype.
+//
+// Alias of `sinc`.
 namespace special {
 inline Tensor sinc(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11489,9 +12328,11 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `round`.
-// Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
-// negative). Integers stay as they are and accept no decimals.
+// Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
+// negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
+// `decimals` must be 0 for them.
+//
+// Alias of `round`.
 namespace special {
 inline Tensor round(const Tensor &self, Int decimals = 0) {
   detail::Result<Tensor> out;
@@ -11506,8 +12347,10 @@ inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
 }
 }  // namespace special
 
-// Another name of `logit`.
-// log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+// Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to [eps,
+// 1 - eps] first. Integers and bool are converted to the default dtype.
+//
+// Alias of `logit`.
 namespace special {
 inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::Result<Tensor> out;
@@ -11522,8 +12365,10 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
 }
 }  // namespace special
 
-// Another name of `polygamma`.
-// The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
+// Computes the polygamma function of each element: the `n`-th derivative of the digamma function, n
+// >= 0. Integers and bool are converted to the default dtype.
+//
+// Alias of `polygamma`.
 namespace special {
 inline Tensor polygamma(Int n, const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11538,8 +12383,10 @@ inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `mvlgamma`.
-// The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
+// Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
+// element. Integers and bool are converted to the default dtype.
+//
+// Alias of `mvlgamma`.
 namespace special {
 inline Tensor multigammaln(const Tensor &self, Int p) {
   detail::Result<Tensor> out;
@@ -11554,8 +12401,10 @@ inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) {
 }
 }  // namespace special
 
-// Another name of `igamma`.
-// The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+// Computes the regularized lower incomplete gamma function P(`self`, `other`), element by element;
+// NaN for negative arguments. Shapes are broadcast.
+//
+// Alias of `igamma`.
 namespace special {
 inline Tensor gammainc(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
@@ -11570,8 +12419,10 @@ inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &ot
 }
 }  // namespace special
 
-// Another name of `igammac`.
-// The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
+// Computes the regularized upper incomplete gamma function Q(`self`, `other`), element by element;
+// NaN for negative arguments. Shapes are broadcast.
+//
+// Alias of `igammac`.
 namespace special {
 inline Tensor gammaincc(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
@@ -11586,8 +12437,10 @@ inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &o
 }
 }  // namespace special
 
-// Another name of `xlogy`.
-// `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
+// Computes `self * log(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
+// Shapes are broadcast.
+//
+// Alias of `xlogy`.
 namespace special {
 inline Tensor xlogy(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
@@ -11602,7 +12455,8 @@ inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &oth
 }
 }  // namespace special
 
-// `self` * log1p(`other`), 0 where `self` is 0 and `other` is not NaN; the shapes broadcast.
+// Computes `self * log1p(other)`, element by element; 0 where `self` is 0 and `other` is not NaN.
+// Shapes are broadcast.
 namespace special {
 inline Tensor xlog1py(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
@@ -11617,7 +12471,8 @@ inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &o
 }
 }  // namespace special
 
-// The Hurwitz zeta function: the sum of (`other` + k)^-`self` over k >= 0; the shapes broadcast.
+// Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-self` over k >=
+// 0. Shapes are broadcast.
 namespace special {
 inline Tensor zeta(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
@@ -11632,8 +12487,10 @@ inline void zeta_out(const Tensor &out, const Operand &self, const Operand &othe
 }
 }  // namespace special
 
-// Another name of `softmax`.
-// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
+// maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+//
+// Alias of `softmax`.
 namespace special {
 inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -11648,8 +12505,10 @@ inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const st
 }
 }  // namespace special
 
-// Another name of `log_softmax`.
-// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
+// overflow or cancellation. `dtype` converts elements first.
+//
+// Alias of `log_softmax`.
 namespace special {
 inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
@@ -11664,9 +12523,11 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, cons
 }
 }  // namespace special
 
-// Another name of `logsumexp`.
-// Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
-// `keepdim` keeps reduced dimensions with size 1.
+// Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
+// overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
+// reduced dimensions with size 1.
+//
+// Alias of `logsumexp`.
 namespace special {
 inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::Result<Tensor> out;
@@ -11681,7 +12542,8 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
 }
 }  // namespace special
 
-// -`self` log(`self`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+// Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative numbers.
+// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor entr(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11696,7 +12558,8 @@ inline void entr_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// exp(`self`^2) erfc(`self`), finite where erfc is 0. Integers and bool count as the default dtype.
+// Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`. Integers
+// and bool are converted to the default dtype.
 namespace special {
 inline Tensor erfcx(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11711,7 +12574,8 @@ inline void erfcx_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The standard normal distribution: the probability that a number is less than `self`. Integers and bool count as the default dtype.
+// Computes the cumulative distribution function of the standard normal distribution for each
+// element. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor ndtr(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11726,7 +12590,9 @@ inline void ndtr_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+// Computes the logarithm of the cumulative distribution function of the standard normal
+// distribution for each element, accurate in both tails. Integers and bool are converted to the
+// default dtype.
 namespace special {
 inline Tensor log_ndtr(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11741,7 +12607,9 @@ inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+// Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
+// each element: -inf for 0, inf for 1, NaN outside of [0, 1]. Integers and bool are converted to
+// the default dtype.
 namespace special {
 inline Tensor ndtri(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11756,7 +12624,8 @@ inline void ndtri_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The modified Bessel function of the first kind of order 0, times exp(-|`self`|). Integers and bool count as the default dtype.
+// Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
+// element: `exp(-|x|) * i0(x)`. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor i0e(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11771,7 +12640,8 @@ inline void i0e_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
+// bool are converted to the default dtype.
 namespace special {
 inline Tensor i1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11786,7 +12656,8 @@ inline void i1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The modified Bessel function of the first kind of order 1, times exp(-|`self`|). Integers and bool count as the default dtype.
+// Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
+// element: `exp(-|x|) * i1(x)`. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor i1e(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11801,7 +12672,8 @@ inline void i1e_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+// Computes the Bessel function of the first kind of order 0 of each element. Integers and bool are
+// converted to the default dtype.
 namespace special {
 inline Tensor bessel_j0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11816,7 +12688,8 @@ inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+// Computes the Bessel function of the first kind of order 1 of each element. Integers and bool are
+// converted to the default dtype.
 namespace special {
 inline Tensor bessel_j1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11831,7 +12704,8 @@ inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
+// negative numbers. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor bessel_y0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11846,7 +12720,8 @@ inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
+// negative numbers. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor bessel_y1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11861,8 +12736,10 @@ inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `i0`.
-// The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
+// bool are converted to the default dtype.
+//
+// Alias of `i0`.
 namespace special {
 inline Tensor modified_bessel_i0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11877,8 +12754,10 @@ inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// Another name of `special.i1`.
-// The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
+// bool are converted to the default dtype.
+//
+// Alias of `special.i1`.
 namespace special {
 inline Tensor modified_bessel_i1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11893,7 +12772,8 @@ inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
+// NaN for negative numbers. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor modified_bessel_k0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11908,7 +12788,8 @@ inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
+// NaN for negative numbers. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor modified_bessel_k1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11923,7 +12804,9 @@ inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The modified Bessel function of the second kind of order 0, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
+// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
+// the default dtype.
 namespace special {
 inline Tensor scaled_modified_bessel_k0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11938,7 +12821,9 @@ inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self)
 }
 }  // namespace special
 
-// The modified Bessel function of the second kind of order 1, times exp(`self`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+// Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
+// element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
+// the default dtype.
 namespace special {
 inline Tensor scaled_modified_bessel_k1(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11953,7 +12838,8 @@ inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self)
 }
 }  // namespace special
 
-// The spherical Bessel function of the first kind of order 0: sin(`self`) / `self`, 1 at 0. Integers and bool count as the default dtype.
+// Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
+// x`, and 1 for 0. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor spherical_bessel_j0(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11968,7 +12854,8 @@ inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+// Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
+// represented. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor airy_ai(const Tensor &self) {
   detail::Result<Tensor> out;
@@ -11983,7 +12870,9 @@ inline void airy_ai_out(const Tensor &out, const Tensor &self) {
 }
 }  // namespace special
 
-// The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+// bool are converted to the default dtype.
 namespace special {
 inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -11998,7 +12887,9 @@ inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, cons
 }
 }  // namespace special
 
-// The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+// bool are converted to the default dtype.
 namespace special {
 inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12013,7 +12904,9 @@ inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, cons
 }
 }  // namespace special
 
-// The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+// bool are converted to the default dtype.
 namespace special {
 inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12028,7 +12921,9 @@ inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, cons
 }
 }  // namespace special
 
-// The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
+// `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+// bool are converted to the default dtype.
 namespace special {
 inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12043,7 +12938,10 @@ inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, cons
 }
 }  // namespace special
 
-// The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
+// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// broadcast. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12058,7 +12956,10 @@ inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const 
 }
 }  // namespace special
 
-// The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+// truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
+// with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+// broadcast. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12073,7 +12974,9 @@ inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const
 }
 }  // namespace special
 
-// The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
+// an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
+// accurate. Shapes are broadcast. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12088,7 +12991,9 @@ inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const
 }
 }  // namespace special
 
-// The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
+// an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes are
+// broadcast. Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12103,7 +13008,9 @@ inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const
 }
 }  // namespace special
 
-// The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12118,7 +13025,9 @@ inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand 
 }
 }  // namespace special
 
-// The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12133,7 +13042,9 @@ inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand 
 }
 }  // namespace special
 
-// The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12148,7 +13059,9 @@ inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand 
 }
 }  // namespace special
 
-// The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+// Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
+// element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+// Integers and bool are converted to the default dtype.
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
@@ -12163,8 +13076,9 @@ inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand 
 }
 }  // namespace special
 
-// The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
-// For bool, whether neighbours differ.
+// Computes the `n`-th forward difference along `dim`: `out[i] = self[i + 1] - self[i]`, applied `n`
+// times. `prepend` and `append` are concatenated to `self` first. For bool the difference is the
+// logical XOR.
 inline Tensor diff(const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diff(self.get(), n, dim, detail::get(prepend), detail::get(append), out.put()));
@@ -12175,64 +13089,72 @@ inline void diff_out(const Tensor &out, const Tensor &self, Int n = 1, Int dim =
   detail::check(::tensor_diff_out(self.get(), n, dim, detail::get(prepend), detail::get(append), out.get()));
 }
 
-// Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+// Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`.
 inline Tensor trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapezoid(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
-// Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+// Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
+// with `y`.
 inline Tensor trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapezoid_x(y.get(), x.get(), dim, out.put()));
   return out.take();
 }
 
-// As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
+// Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
+// `trapezoid`.
 inline Tensor trapz(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapz(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
-// As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`.
+// Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are broadcast
+// with `y`. Alias of `trapezoid`.
 inline Tensor trapz(const Tensor &y, const Tensor &x, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapz_x(y.get(), x.get(), dim, out.put()));
   return out.take();
 }
 
-// Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+// Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
+// `dx`.
 inline Tensor cumulative_trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumulative_trapezoid(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
-// Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+// Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, at the sample points
+// `x`, which are broadcast with `y`.
 inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumulative_trapezoid_x(y.get(), x.get(), dim, out.put()));
   return out.take();
 }
 
-// Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
-// observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
+// Estimates the covariance matrix of variables (rows) from observations (columns); `self` has at
+// most two dimensions. `fweights` (integers) are the frequencies of the observations, and
+// `aweights` (floats) their weights. Sums are divided by the total weight minus `correction`.
 inline Tensor cov(const Tensor &self, Int correction = 1, const std::optional<Tensor> &fweights = std::nullopt, const std::optional<Tensor> &aweights = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cov(self.get(), correction, detail::get(fweights), detail::get(aweights), out.put()));
   return out.take();
 }
 
-// Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
+// Computes the matrix of Pearson correlation coefficients of variables (rows) from observations
+// (columns), in [-1, 1].
 inline Tensor corrcoef(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_corrcoef(self.get(), out.put()));
   return out.take();
 }
 
-// Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
+// Computes the cross product of 3-element vectors along `dim` (default: the first dimension of size
+// 3). The other dimensions are broadcast.
 inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cross(self.get(), other.get(), detail::get(dim), out.put()));
@@ -12243,30 +13165,33 @@ inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other
   detail::check(::tensor_cross_out(self.get(), other.get(), detail::get(dim), out.get()));
 }
 
-// Sum of a matrix's diagonal; int64 for integers, uint64 for uint64.
+// Computes the trace (sum of the main diagonal) of a matrix; int64 for integers, uint64 for uint64.
 inline Tensor trace(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trace(self.get(), out.put()));
   return out.take();
 }
 
-// The `p`-norm of `self` - `other`, which broadcast.
+// Computes the `p`-norm of `self - other`. Shapes are broadcast.
 inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dist(self.get(), other.get(), p.get(), out.put()));
   return out.take();
 }
 
-// Counts how often each integer from 0 to the largest occurs in the vector `self` of integers >= 0: int64, at least `minlength` long. With `weights` of
-// the same length, adds these up instead: float32 for float32 weights, otherwise float64.
+// Counts the occurrences of each value in a vector of nonnegative integers. Returns int64 counts of
+// the values from 0 to the maximum, at least `minlength` of them. With `weights` of the same
+// length, returns the sums of the weights instead, float32 for float32 weights and float64
+// otherwise.
 inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights = std::nullopt, Int minlength = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bincount(self.get(), detail::get(weights), minlength, out.put()));
   return out.take();
 }
 
-// Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
-// out; the last bin includes `max`. The result has the dtype of `self`; integers and bool are refused.
+// Computes a histogram with `bins` equal bins from `min` to `max`, or over the range of the
+// elements if both are equal. NaN and elements out of range are ignored; the last bin includes
+// `max`. The result has the dtype of `self`; integers and bool are an error.
 inline Tensor histc(const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_histc(self.get(), bins, min.get(), max.get(), out.put()));
@@ -12277,8 +13202,9 @@ inline void histc_out(const Tensor &out, const Tensor &self, Int bins = 100, con
   detail::check(::tensor_histc_out(self.get(), bins, min.get(), max.get(), out.get()));
 }
 
-// Counts the elements of `self` (float32 or float64), or adds up their `weight` (of the shape and dtype of `self`), in `bins` equal bins
-// of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
+// Computes a histogram of `self` with `bins` equal bins over `range` (default: the range of the
+// elements). Returns the counts, or the sums of `weight` (of the shape and dtype of `self`), and
+// the bin edges. `density` normalizes the integral to 1. NaN and elements out of range are ignored;
 // the last bin includes its upper edge.
 inline HistogramResult histogram(const Tensor &self, Int bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<Tensor> hist;
@@ -12291,7 +13217,8 @@ inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Ten
   detail::check(::tensor_histogram_out(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.get(), bin_edges.get()));
 }
 
-// As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
+// Computes a histogram of `self` with the ascending bin edges `bins`, a vector of the dtype of
+// `self`. See `histogram`.
 inline HistogramEdgesResult histogram(const Tensor &self, const Tensor &bins, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<Tensor> hist;
   detail::Result<Tensor> bin_edges;
@@ -12303,25 +13230,29 @@ inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Ten
   detail::check(::tensor_histogram_edges_out(self.get(), bins.get(), detail::get(weight), density, hist.get(), bin_edges.get()));
 }
 
-// Counts points, which the last dimension of `self` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
-// holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
-// the last bin includes its upper edge.
-// In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
+// Computes a multi-dimensional histogram of points, whose coordinates are the last dimension of
+// `self`, with `bins[d]` equal bins in dimension d. `range` lists two ends for each dimension
+// (default: the range of the points). Returns the counts, or the sums of `weight`, and the bin
+// edges of each dimension. `density` normalizes the integral to 1. NaN and points out of range are
+// ignored; the last bin includes its upper edge.
 inline std::vector<Tensor> histogramdd(const Tensor &self, const Ints &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_histogramdd(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
   return out.take();
 }
 
-// As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
+// Computes a multi-dimensional histogram with the ascending bin edges of each dimension given as
+// vectors of the dtype of `self`. `range` is ignored. See `histogramdd`.
 inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_histogramdd_edges(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
   return out.take();
 }
 
-// Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
-// `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+// Computes quantiles along `dim`, or of all elements; NaN propagates. `q` is a number, or a vector
+// that becomes the first dimension of the result, of values in [0, 1]; the quantile is the value at
+// rank `q * (n - 1)` of the n sorted elements. `interpolation` between ranks is "linear" (default),
+// "lower", "higher", "nearest" or "midpoint". `self` and `q` are float32 or float64.
 inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::Result<Tensor> out;
   detail::check(q.is_number() ? ::tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()) : ::tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()));
@@ -12332,8 +13263,8 @@ inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q
   detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()));
 }
 
-// Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
-// `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+// Computes quantiles of the elements that are not NaN, along `dim` or of all elements; NaN if there
+// are none. The arguments are those of `quantile`.
 inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::Result<Tensor> out;
   detail::check(q.is_number() ? ::tensor_nanquantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.put()) : ::tensor_nanquantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.put()));
@@ -12344,31 +13275,35 @@ inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand
   detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()));
 }
 
-// Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
-// ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
-// differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
+// Estimates derivatives from samples along each of the dimensions `dim` (default: all), one tensor
+// of the shape of `self` for each: central differences in the interior, and one-sided differences
+// of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance between samples (default
+// 1). Integers return the default dtype; their differences wrap around. uint8 and bool are an
+// error. A dimension requires at least `edge_order` + 1 samples.
 inline std::vector<Tensor> gradient(const Tensor &self, const std::optional<Scalar> &spacing = std::nullopt, const Ints &dim = std::nullopt, Int edge_order = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_gradient(self.get(), detail::get(spacing), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
 }
 
-// As `gradient` with a distance for each dimension.
+// Estimates derivatives from samples, with one spacing for each dimension. See `gradient`.
 inline std::vector<Tensor> gradient(const Tensor &self, const Scalars &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_gradient_scalars(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
 }
 
-// As `gradient` with the coordinates of the samples given as a vector for each dimension.
+// Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
+// `gradient`.
 inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_gradient_tensors(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
 }
 
-// Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
-// dimensions and a floating or complex dtype.
+// Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
+// must be positive, and `self` must have at least 2 dimensions and a floating-point or complex
+// dtype.
 inline Tensor renorm(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
   detail::Result<Tensor> out;
   detail::check(::tensor_renorm(self.get(), p.get(), dim, maxnorm.get(), out.put()));
@@ -12384,55 +13319,57 @@ inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, I
   detail::check(::tensor_renorm_out(self.get(), p.get(), dim, maxnorm.get(), out.get()));
 }
 
-// Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
-// `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
+// Creates a tensor of shape `size` from a copy of contiguous elements at `data`, in row-major
+// order. `data` may be NULL only if there are no elements. `dtype` defaults to the default dtype.
 inline Tensor from_data(const void * data, const Ints &size, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_data(data, size.data(), size.size(), detail::get(dtype), out.put()));
   return out.take();
 }
 
-// Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-// must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
-// tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
-// `read_only` bytes refuse to be written.
+// Creates a tensor over external memory: `nbytes` bytes at `data`, without a copy. `stride`
+// defaults to contiguous; every element must be inside the bytes. `deleter` (may be NULL) is called
+// once with `context`, from any thread, when the last tensor over the bytes is freed, and not after
+// an error. Writing to a tensor over `read_only` bytes is an error.
 inline Tensor from_blob(void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_blob(data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
   return out.take();
 }
 
-// from_blob for memory of `device`, which nobody but that device reads.
+// Creates a tensor over external memory of `device`, which only that device accesses. See
+// `from_blob`.
 inline Tensor from_blob(const Device &device, void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_blob_on(device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
   return out.take();
 }
 
-// The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
+// Returns the address of the first element; NULL for empty and meta tensors. The pointer is valid
+// until the storage is freed or resized.
 inline void * data_ptr(const Tensor &self) {
   detail::Result<void *> out;
   detail::check(::tensor_data_ptr(self.get(), out.put()));
   return out.take();
 }
 
-// True when the tensor's bytes belong to another owner who forbids writing them.
+// Returns whether the memory of the tensor is external and read-only.
 inline bool is_read_only(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_read_only(self.get(), out.put()));
   return out.take();
 }
 
-// The storage that `self` views, shared.
+// Returns the storage of `self`.
 inline Storage untyped_storage(const Tensor &self) {
   detail::Result<Storage> out;
   detail::check(::tensor_untyped_storage(self.get(), out.put()));
   return out.take();
 }
 
-// What an array of another library needs to use the memory of `self`: a tensor that keeps it alive, the address
-// of the first element, and whether it must not be written. The storage can no longer be resized or moved to shared
-// memory.
+// Exports the memory of `self` to an array of another library: returns a tensor that keeps the
+// memory alive, the address of the first element, and whether it is read-only. The storage can no
+// longer be resized or moved to shared memory.
 inline LendResult lend(const Tensor &self) {
   detail::Result<Tensor> held;
   detail::Result<void *> data;
@@ -12441,117 +13378,125 @@ inline LendResult lend(const Tensor &self) {
   return {held.take(), data.take(), read_only.take()};
 }
 
-// Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
-// lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
-// cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+// Maps the first `size` elements of a file as a 1-D tensor. With `shared`, changes are written to
+// the file, which is created or extended if necessary; otherwise they are private to the process,
+// and the file must be long enough. The file must not be truncated while it is mapped: access to
+// missing bytes ends the process with a signal.
 inline Tensor from_file(const Text &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<Int> &size = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_file(detail::text("from_file: filename", filename), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-// Moves the storage of `self` into memory that other processes can map; every tensor over the storage moves along. Memory of another
-// library is copied. Storages whose memory an array of the host language shares cannot be moved.
+// Moves the storage of `self` to shared memory, which other processes can map, together with all
+// tensors over it. External memory is copied. An exported storage, whose memory an array of the
+// host language shares, is an error.
 inline Tensor share_memory_(const Tensor &self) {
   detail::check(::tensor_share_memory_(self.get()));
   return self;
 }
 
-// True when other processes can map the memory of `self`; true for meta tensors, which have none.
+// Returns whether other processes can map the memory of `self`; true for meta tensors, which have
+// none.
 inline bool is_shared(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_shared(self.get(), out.put()));
   return out.take();
 }
 
-// Copies `self`, which must be on the CPU, to page-locked memory, from which a device copies by itself while the program goes on
-// (`non_blocking`); it is `self` itself where it lies there. An error without a CUDA device.
+// Copies the CPU tensor `self` to page-locked (pinned) memory, which devices can copy from
+// asynchronously (`non_blocking`). Returns a pinned tensor unchanged. An error without a CUDA
+// device.
 inline Tensor pin_memory(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pin_memory(self.get(), out.put()));
   return out.take();
 }
 
-// Notes that `stream` uses the memory of `self`, which is then not used again before that stream has done what it was given. Operators
-// note it by themselves; other libraries' work needs it.
+// Marks the memory of `self` as used by `stream`, so that it is not reused before the work
+// submitted to that stream is complete. Operators do this automatically; it is required for work of
+// other libraries.
 inline void record_stream(const Tensor &self, Int stream) {
   detail::check(::tensor_record_stream(self.get(), stream));
 }
 
-// True when the memory is page-locked (pin_memory).
+// Returns whether the memory is page-locked (pinned).
 inline bool is_pinned(const Tensor &self) {
   detail::Result<bool> out;
   detail::check(::tensor_is_pinned(self.get(), out.put()));
   return out.take();
 }
 
-// Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
+// Creates a storage of `nbytes` zero bytes. A storage on the meta device has a size and no bytes.
 inline Storage storage_new(Int nbytes, const std::optional<Device> &device = std::nullopt) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_new(nbytes, detail::get(device), out.put()));
   return out.take();
 }
 
-// Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
-// short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
-// not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+// Maps the first `nbytes` bytes of a file as a storage. With `shared`, changes are written to the
+// file, which is created or extended if necessary; otherwise they are private to the process, and
+// the file must be long enough. A mapped storage cannot be resized. The file must not be truncated
+// while it is mapped: access to missing bytes ends the process with a signal.
 inline Storage storage_from_file(const Text &filename, Bool shared = false, Int nbytes = 0) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_from_file(detail::text("storage_from_file: filename", filename), shared, nbytes, out.put()));
   return out.take();
 }
 
-// The file that changes of the storage go to; empty for storages without one.
+// Returns the path of the file that changes of the storage are written to; empty if there is none.
 inline std::string storage_filename(const Storage &self) {
   detail::Result<std::string> out;
   detail::check(::tensor_storage_filename(self.get(), out.put()));
   return out.take();
 }
 
-// The storage's size in bytes.
+// Returns the size of the storage in bytes.
 inline int64_t storage_nbytes(const Storage &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_storage_nbytes(self.get(), out.put()));
   return out.take();
 }
 
-// The address of the storage's first byte, NULL when it has none. Borrowed: valid until the storage is freed or resized.
+// Returns the address of the first byte of the storage; NULL if it has none. The pointer is valid
+// until the storage is freed or resized.
 inline void * storage_data_ptr(const Storage &self) {
   detail::Result<void *> out;
   detail::check(::tensor_storage_data_ptr(self.get(), out.put()));
   return out.take();
 }
 
-// A number that all handles of one storage share, and that no other storage has while it lives.
+// Returns a number that is equal for all handles of a storage, and unique among live storages.
 inline int64_t storage_id(const Storage &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_storage_id(self.get(), out.put()));
   return out.take();
 }
 
-// All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
-// given; the quantized dtypes give the integers that they keep.
+// Returns a 1-D tensor over all whole elements of `dtype` (default: uint8) in the storage, sharing
+// its memory. A quantized dtype returns its integers.
 inline Tensor storage_view(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_storage_view(self.get(), detail::get(dtype), out.put()));
   return out.take();
 }
 
-// The bytes from `start` to `stop`, shared. Neither storage can be resized from then on.
+// Returns a storage over the bytes from `start` to `stop`, sharing their memory. Neither storage
+// can be resized afterwards.
 inline Storage storage_slice(const Storage &self, Int start, Int stop) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_slice(self.get(), start, stop, out.put()));
   return out.take();
 }
 
-// A copy of the storage.
+// Returns a copy of the storage.
 inline Storage storage_clone(const Storage &self) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_clone(self.get(), out.put()));
   return out.take();
 }
 
-// Sets every byte to the low 8 bits of `value`.
+// Sets each byte to the low 8 bits of `value`.
 inline void storage_fill_(const Storage &self, Int value) {
   detail::check(::tensor_storage_fill_(self.get(), value));
 }
@@ -12561,93 +13506,96 @@ inline void storage_copy_(const Storage &self, const Storage &source) {
   detail::check(::tensor_storage_copy_(self.get(), source.get()));
 }
 
-// Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
-// elements.
+// Reverses the byte order of each element of `dtype`, of complex elements in both parts. The size
+// must be a multiple of the element size.
 inline void storage_byteswap_(const Storage &self, Constant<Dtype> dtype) {
   detail::check(::tensor_storage_byteswap_(self.get(), dtype));
 }
 
-// Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
-// where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
-// cannot be resized.
+// Changes the size of the storage, and keeps the bytes that fit. Tensors over it keep their shapes,
+// and must not be used if they exceed the new size. Mapped storages, slices, and external or
+// exported memory cannot be resized.
 inline void storage_resize_(const Storage &self, Int nbytes) {
   detail::check(::tensor_storage_resize_(self.get(), nbytes));
 }
 
-// True when the storage can be resized.
+// Returns whether the storage can be resized.
 inline bool storage_resizable(const Storage &self) {
   detail::Result<bool> out;
   detail::check(::tensor_storage_resizable(self.get(), out.put()));
   return out.take();
 }
 
-// Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
-// of the host language shares cannot be moved.
+// Moves the storage to shared memory, which other processes can map. External memory is copied. An
+// exported storage, whose memory an array of the host language shares, is an error.
 inline void storage_share_memory_(const Storage &self) {
   detail::check(::tensor_storage_share_memory_(self.get()));
 }
 
-// True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`.
+// Returns whether other processes can map the storage: it is in shared memory, or mapped from a
+// file with `shared`.
 inline bool storage_is_shared(const Storage &self) {
   detail::Result<bool> out;
   detail::check(::tensor_storage_is_shared(self.get(), out.put()));
   return out.take();
 }
 
-// The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
-// has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
+// Returns the file descriptor of a shared storage, with which another process maps it by
+// `storage_from_descriptor`. The storage owns the descriptor; send a duplicate. The memory has no
+// name in the file system, and is released when the last process that maps it ends.
 inline int64_t storage_descriptor(const Storage &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_storage_descriptor(self.get(), out.put()));
   return out.take();
 }
 
-// Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
-// Memory that this process has mapped already gives the storage that it has.
+// Maps `nbytes` bytes of shared memory from a file descriptor of another process. The caller keeps
+// ownership of the descriptor. If this process has mapped the memory already, returns that storage.
 inline Storage storage_from_descriptor(Int descriptor, Int nbytes) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_from_descriptor(descriptor, nbytes, out.put()));
   return out.take();
 }
 
-// Copies to page-locked memory, from which a device copies by itself; the storage itself where it is page-locked. An error without a
-// CUDA device.
+// Copies the storage to page-locked (pinned) memory. Returns a pinned storage unchanged. An error
+// without a CUDA device.
 inline Storage storage_pin_memory(const Storage &self) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_pin_memory(self.get(), out.put()));
   return out.take();
 }
 
-// True when the memory is page-locked (pin_memory).
+// Returns whether the memory is page-locked (pinned).
 inline bool storage_is_pinned(const Storage &self) {
   detail::Result<bool> out;
   detail::check(::tensor_storage_is_pinned(self.get(), out.put()));
   return out.take();
 }
 
-// Where the storage's bytes live.
+// Returns the device of the storage.
 inline Device storage_get_device(const Storage &self) {
   detail::Result<Device> out;
   detail::check(::tensor_storage_get_device(self.get(), out.put()));
   return out.take();
 }
 
-// How many tensors and storage handles hold the storage.
+// Returns the number of tensors and storage handles that hold the storage.
 inline int64_t storage_use_count(const Storage &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_storage_use_count(self.get(), out.put()));
   return out.take();
 }
 
-// Prints the storage, one element a line, as bytes or as elements of `dtype`.
+// Formats the storage, one element a line, as bytes or as elements of `dtype`.
 inline std::string storage_to_string(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<std::string> out;
   detail::check(::tensor_storage_to_string(self.get(), detail::get(dtype), out.put()));
   return out.take();
 }
 
-// Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
-// 0 for none; the number of live tensors, and of live storages that have bytes.
+// Returns memory statistics of the CPU: bytes in use by storages, without mapped files and external
+// memory; their peak; bytes cached for reuse; the limit, 0 for none; and the numbers of live
+// tensors and of live storages with bytes.
 inline MemoryStatsResult memory_stats() {
   detail::Result<int64_t> in_use;
   detail::Result<int64_t> peak;
@@ -12659,8 +13607,8 @@ inline MemoryStatsResult memory_stats() {
   return {in_use.take(), peak.take(), cached.take(), limit.take(), tensors.take(), storages.take()};
 }
 
-// The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
-// storages that programs hold as such.
+// Returns the number of live tensors of `dtype`, the number of storages that they view, and the
+// bytes of these storages. Without a dtype, counts the storages held directly by handles.
 inline MemoryStatsOfResult memory_stats_of(const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<int64_t> tensors;
   detail::Result<int64_t> storages;
@@ -12669,245 +13617,257 @@ inline MemoryStatsOfResult memory_stats_of(const std::optional<Dtype> &dtype = s
   return {tensors.take(), storages.take(), nbytes.take()};
 }
 
-// All of memory_stats and memory_stats_of as a table for people.
+// Formats the results of `memory_stats` and `memory_stats_of` as a table.
 inline std::string memory_summary() {
   detail::Result<std::string> out;
   detail::check(::tensor_memory_summary(out.put()));
   return out.take();
 }
 
-// Sets the peak of memory_stats to the bytes in use now.
+// Sets the peak of `memory_stats` to the bytes in use now.
 inline void reset_peak_memory_stats() {
   detail::check(::tensor_reset_peak_memory_stats());
 }
 
-// Gives the bytes that are kept for reuse back to the system.
+// Releases the bytes that are cached for reuse to the operating system.
 inline void empty_cache() {
   detail::check(::tensor_empty_cache());
 }
 
-// Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
-// variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
+// Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0 means
+// no limit. The environment variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a
+// number with K, M, G or T for powers of 1024.
 inline void set_memory_limit(Int nbytes) {
   detail::check(::tensor_set_memory_limit(nbytes));
 }
 
-// Makes number `countdown` of the allocations of tensor memory and of the views from now on fail with TENSOR_ERROR_MEMORY, once, in
-// whichever thread it happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
+// Makes allocation number `countdown` of tensor memory, or view, fail once with a memory error, in
+// any thread; 1 is the next one, and 0 cancels. It serves tests of programs.
 inline void fail_allocation(Int countdown) {
   detail::check(::tensor_fail_allocation(countdown));
 }
 
-// The number of the innermost transform that the calling thread is in; 0 outside of all.
+// Returns the level of the innermost transform of the calling thread; 0 outside of all.
 inline int64_t transform_level() {
   detail::Result<int64_t> out;
   detail::check(::tensor_transform_level(out.put()));
   return out.take();
 }
 
-// Ends all transforms that the calling thread began inside of that of the number `level`, or all with 0, and has the thread in that one. Where
-// it is there already, nothing happens: a binding that asks for transform_level before it begins one can leave it whatever happened meanwhile.
+// Ends all transforms of the calling thread inside of level `level`, or all with 0. Does nothing if
+// the thread is at that level. A binding that reads `transform_level` before it begins a transform
+// can restore it after any error.
 inline void transform_leave(Int level) {
   detail::check(::tensor_transform_leave(level));
 }
 
-// Begins a transform of the calling thread, in which tensors of vmap_wrap stand for each of `size` examples: calls on them are made once
-// for all. `randomness` says what becomes of random operators: they are refused with `error`, draw once for all with `same`, and for each
-// example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.
+// Begins a vmap transform of the calling thread over a batch of `size`, and returns its level, for
+// `vmap_end`. Tensors of `vmap_wrap` represent one batch element, and operations on them are
+// batched. `randomness` of random operators is "error", "same" (one sample for all batch elements)
+// or "different" (one for each). Transforms can be nested.
 inline int64_t vmap_begin(Int size, const Text &randomness) {
   detail::Result<int64_t> out;
   detail::check(::tensor_vmap_begin(size, detail::text("vmap_begin: randomness", randomness), out.put()));
   return out.take();
 }
 
-// Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Calls on tensors that are left of it
-// are refused.
+// Ends the vmap transform of a level, and all inside of it. Operations on tensors that remain
+// wrapped are an error.
 inline void vmap_end(Int level) {
   detail::check(::tensor_vmap_end(level));
 }
 
-// A tensor that stands for each of the examples along dimension `dim` of `self`, which it shares its memory with, in the transform `level`.
+// Returns a batched tensor of level `level`, which represents one batch element of `self` along
+// dimension `dim`. Shares memory with `self`.
 inline Tensor vmap_wrap(const Tensor &self, Int dim, Int level) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vmap_wrap(self.get(), dim, level, out.put()));
   return out.take();
 }
 
-// All examples that `self` stands for in the transform `level`, along dimension `dim` of the result; where it is the same for all, that
-// many times.
+// Returns the tensor with all batch elements of the batched tensor `self`, along dimension `dim` of
+// the result; an unbatched tensor is expanded.
 inline Tensor vmap_unwrap(const Tensor &self, Int dim, Int level) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vmap_unwrap(self.get(), dim, level, out.put()));
   return out.take();
 }
 
-// Whether `self` stands for each of the examples of the transform `level`.
+// Returns whether `self` is a batched tensor of the level.
 inline bool vmap_maps(const Tensor &self, Int level) {
   detail::Result<bool> out;
   detail::check(::tensor_vmap_maps(self.get(), level, out.put()));
   return out.take();
 }
 
-// Returns the number of the innermost vmap in which `self` stands for each of the examples; 0 for none.
+// Returns the level of the innermost vmap in which `self` is batched; 0 for none.
 inline int64_t vmap_level(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_vmap_level(self.get(), out.put()));
   return out.take();
 }
 
-// Returns the `randomness` of the vmap of the number `level`.
+// Returns the `randomness` of the vmap of a level.
 inline std::string vmap_randomness(Int level) {
   detail::Result<std::string> out;
   detail::check(::tensor_vmap_randomness(level, out.put()));
   return out.take();
 }
 
-// `self` as a tensor that stands for an example in each of the transforms that the thread is in, though it may be the same for all of them:
-// then its gradient is another one for each.
+// Expands `self` to a batched tensor in all vmap levels of the thread, so that each batch element
+// has a separate gradient.
 inline Tensor vmap_spread(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vmap_spread(self.get(), out.put()));
   return out.take();
 }
 
-// Begins forward differentiation in the calling thread, in which tensors of jvp_wrap have tangents, and what calls give of them has, too:
-// the derivative of the results in the direction of the tangents. The result is the transform's number, for jvp_end; transforms can be begun
-// inside others, and the tangents of each are its own.
+// Begins forward-mode automatic differentiation in the calling thread, and returns its level, for
+// `jvp_end`. Tensors of `jvp_wrap` have tangents, and results computed from them have the
+// Jacobian-vector products as tangents. Transforms can be nested, with separate tangents.
 inline int64_t jvp_begin() {
   detail::Result<int64_t> out;
   detail::check(::tensor_jvp_begin(out.put()));
   return out.take();
 }
 
-// Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Tensors that are left of it are
-// their primals.
+// Ends forward-mode differentiation of a level, and all transforms inside of it. Tensors that
+// remain lose their tangents.
 inline void jvp_end(Int level) {
   detail::check(::tensor_jvp_end(level));
 }
 
-// `primal` with the tangent `tangent`, which has its sizes, device and category of dtypes, in the transform `level`. The result shares the
-// memory of `primal`, and has a copy of `tangent`.
+// Returns a dual tensor of level `level` from `primal` and `tangent`, which must have its shape,
+// device and category of dtype. Shares memory with `primal`, and copies `tangent`.
 inline Tensor jvp_wrap(const Tensor &primal, const Tensor &tangent, Int level) {
   detail::Result<Tensor> out;
   detail::check(::tensor_jvp_wrap(primal.get(), tangent.get(), level, out.put()));
   return out.take();
 }
 
-// `self` without its tangent in the transform `level`, sharing its memory.
+// Returns `self` without its tangent of level `level`, sharing its memory.
 inline Tensor jvp_primal(const Tensor &self, Int level) {
   detail::Result<Tensor> out;
   detail::check(::tensor_jvp_primal(self.get(), level, out.put()));
   return out.take();
 }
 
-// The tangent of `self` in the transform `level`, sharing its memory; NULL where `self` does not depend on what has tangents there.
+// Returns the tangent of `self` of level `level`, sharing its memory; none if it has no tangent.
 inline std::optional<Tensor> jvp_tangent(const Tensor &self, Int level) {
   detail::Result<std::optional<Tensor>> out;
   detail::check(::tensor_jvp_tangent(self.get(), level, out.put()));
   return out.take();
 }
 
-// The number of the innermost transform in which `self` has a tangent; 0 where it has none.
+// Returns the innermost level at which `self` has a tangent; 0 for none.
 inline int64_t jvp_level(const Tensor &self) {
   detail::Result<int64_t> out;
   detail::check(::tensor_jvp_level(self.get(), out.put()));
   return out.take();
 }
 
-// `self` with its tangents and without its history, sharing the memory of both: detach() leaves it without tangents as well.
+// Returns `self` detached from the autograd graph, with its tangents, sharing the memory of both.
+// `detach` drops tangents as well.
 inline Tensor jvp_detach(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_jvp_detach(self.get(), out.put()));
   return out.take();
 }
 
-// `self` as what derivatives are taken with respect to, sharing its memory: a leaf, or with `keep` a view where it has a history, which goes on
-// before it. Its tangents stay the same, with `keep` along with their history.
+// Returns `self` as an input of differentiation, sharing its memory: a leaf, or, with `keep`, a
+// view that remains connected to its autograd graph. Keeps its tangents, with `keep` including
+// their autograd graph.
 inline Tensor jvp_input(const Tensor &self, Bool keep) {
   detail::Result<Tensor> out;
   detail::check(::tensor_jvp_input(self.get(), keep, out.put()));
   return out.take();
 }
 
-// Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
+// error if the strides require a copy; `reshape` copies in this case.
 inline Tensor view(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view(self.get(), size.data(), size.size(), out.put()));
   return out.take();
 }
 
-// The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
-// the other strides and the storage offset must divide.
+// Reinterprets the bytes of `self` as elements of `dtype`, without a grad_fn. If the element sizes
+// differ, the last dimension must be contiguous, and its size, the other strides and the storage
+// offset must be divisible.
 inline Tensor view(const Tensor &self, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_dtype(self.get(), dtype, out.put()));
   return out.take();
 }
 
-// `view` with the shape of `other`.
+// Returns a view with the shape of `other`. Equivalent to `view(other.size())`.
 inline Tensor view_as(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as(self.get(), other.get(), out.put()));
   return out.take();
 }
 
-// Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
+// Returns a tensor with shape `shape` and the same elements, in row-major order: a view if the
+// strides allow it, otherwise a copy. One size may be -1 and is inferred.
 inline Tensor reshape(const Tensor &self, const Ints &shape) {
   detail::Result<Tensor> out;
   detail::check(::tensor_reshape(self.get(), shape.data(), shape.size(), out.put()));
   return out.take();
 }
 
-// `reshape` to the shape of `other`.
+// Reshapes `self` to the shape of `other`. Equivalent to `reshape(other.size())`.
 inline Tensor reshape_as(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_reshape_as(self.get(), other.get(), out.put()));
   return out.take();
 }
 
-// Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
+// Flattens dimensions `start_dim` to `end_dim` into one: a view if the strides allow it, otherwise
+// a copy.
 inline Tensor flatten(const Tensor &self, Int start_dim = 0, Int end_dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flatten(self.get(), start_dim, end_dim, out.put()));
   return out.take();
 }
 
-// Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
+// Flattens dimensions `start_dim` to `end_dim` into one with the name `out_dim`.
 inline Tensor flatten(const Tensor &self, Int start_dim, Int end_dim, const Text &out_dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flatten_out_dim(self.get(), start_dim, end_dim, detail::text("flatten: out_dim", out_dim), out.put()));
   return out.take();
 }
 
-// Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
+// Flattens the adjacent dimensions `dims` into one with the name `out_dim`.
 inline Tensor flatten(const Tensor &self, const Ints &dims, const Text &out_dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flatten_dims(self.get(), dims.data(), dims.size(), detail::text("flatten: out_dim", out_dim), out.put()));
   return out.take();
 }
 
-// Splits dimension `dim` into several of the given sizes, one of which may be -1.
+// Splits dimension `dim` into several dimensions of the given sizes; one of them may be -1 and is
+// inferred.
 inline Tensor unflatten(const Tensor &self, Int dim, const Ints &sizes) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unflatten(self.get(), dim, sizes.data(), sizes.size(), out.put()));
   return out.take();
 }
 
-// Splits dimension `dim` into several of the given sizes and names.
+// Splits dimension `dim` into several dimensions of the given sizes and names.
 inline Tensor unflatten_names(const Tensor &self, Int dim, const Ints &sizes, const Strings &names) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unflatten_names(self.get(), dim, sizes.data(), sizes.size(), names.data("unflatten_names: names"), names.size(), out.put()));
   return out.take();
 }
 
-// A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
+// Flattens `self` to a contiguous 1-D tensor: a view if `self` is contiguous, otherwise a copy.
 inline Tensor ravel(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ravel(self.get(), out.put()));
   return out.take();
 }
 
-// Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+// Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
+// error.
 inline Tensor t(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_t_matrix(self.get(), out.put()));
@@ -12919,7 +13879,7 @@ inline Tensor t_(const Tensor &self) {
   return self;
 }
 
-// Swaps two dimensions.
+// Swaps dimensions `dim0` and `dim1`. Returns a view.
 inline Tensor transpose(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_transpose(self.get(), dim0, dim1, out.put()));
@@ -12931,7 +13891,7 @@ inline Tensor transpose_(const Tensor &self, Int dim0, Int dim1) {
   return self;
 }
 
-// `transpose` under NumPy's name.
+// Swaps two dimensions. Alias of `transpose`, with NumPy's name.
 inline Tensor swapaxes(const Tensor &self, Int axis0, Int axis1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_swapaxes(self.get(), axis0, axis1, out.put()));
@@ -12943,8 +13903,9 @@ inline Tensor swapaxes_(const Tensor &self, Int axis0, Int axis1) {
   return self;
 }
 
-// Another name of `transpose`.
-// Swaps two dimensions.
+// Swaps dimensions `dim0` and `dim1`. Returns a view.
+//
+// Alias of `transpose`.
 inline Tensor swapdims(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_swapdims(self.get(), dim0, dim1, out.put()));
@@ -12956,100 +13917,109 @@ inline Tensor swapdims_(const Tensor &self, Int dim0, Int dim1) {
   return self;
 }
 
-// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. Returns a
+// view.
 inline Tensor permute(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
   detail::check(::tensor_permute(self.get(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
-// Moves dimension `source` to `destination`; the others keep their order.
+// Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
 inline Tensor movedim(const Tensor &self, Int source, Int destination) {
   detail::Result<Tensor> out;
   detail::check(::tensor_movedim(self.get(), source, destination, out.put()));
   return out.take();
 }
 
-// Moves several dimensions; the others keep their order.
+// Moves the dimensions `source` to the positions `destination`; the others keep their order.
+// Returns a view.
 inline Tensor movedim_list(const Tensor &self, const Ints &source, const Ints &destination) {
   detail::Result<Tensor> out;
   detail::check(::tensor_movedim_list(self.get(), source.data(), source.size(), destination.data(), destination.size(), out.put()));
   return out.take();
 }
 
-// Another name of `movedim`.
-// Moves dimension `source` to `destination`; the others keep their order.
+// Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
+//
+// Alias of `movedim`.
 inline Tensor moveaxis(const Tensor &self, Int source, Int destination) {
   detail::Result<Tensor> out;
   detail::check(::tensor_moveaxis(self.get(), source, destination, out.put()));
   return out.take();
 }
 
-// Another name of `movedim`.
-// Moves several dimensions; the others keep their order.
+// Moves the dimensions `source` to the positions `destination`; the others keep their order.
+// Returns a view.
+//
+// Alias of `movedim`.
 inline Tensor moveaxis_list(const Tensor &self, const Ints &source, const Ints &destination) {
   detail::Result<Tensor> out;
   detail::check(::tensor_moveaxis_list(self.get(), source.data(), source.size(), destination.data(), destination.size(), out.put()));
   return out.take();
 }
 
-// Reverses the order of dimensions. An attribute in Python.
+// Reverses the order of dimensions (transpose). Returns a view.
 inline Tensor T(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_T(self.get(), out.put()));
   return out.take();
 }
 
-// Swaps the last two dimensions. An attribute in Python.
+// Transposes matrices: swaps the last two dimensions. Returns a view.
 inline Tensor mT(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mT(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a view with the last two dimensions swapped and the elements conjugated. An attribute in Python.
+// Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
+// conjugates. Returns a view.
 inline Tensor mH(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mH(self.get(), out.put()));
   return out.take();
 }
 
-// `mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python.
+// Computes the adjoint (conjugate transpose) of a matrix. Returns a view, and a zero-dim tensor
+// unchanged.
 inline Tensor H(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_H(self.get(), out.put()));
   return out.take();
 }
 
-// Returns a view with the last two dimensions swapped and the elements conjugated.
+// Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
+// conjugates. Returns a view.
 inline Tensor adjoint(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_adjoint(self.get(), out.put()));
   return out.take();
 }
 
-// Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+// Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
+// copies. A size of -1 keeps that of the dimension. Returns a view.
 inline Tensor expand(const Tensor &self, const Ints &size, Bool implicit = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_expand(self.get(), size.data(), size.size(), implicit, out.put()));
   return out.take();
 }
 
-// `expand` to the shape of `other`.
+// Expands `self` to the shape of `other`. Equivalent to `expand(other.size())`.
 inline Tensor expand_as(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
   detail::check(::tensor_expand_as(self.get(), other.get(), out.put()));
   return out.take();
 }
 
-// `expand` under its array API name.
+// Broadcasts `self` to the shape `size`. Equivalent to `expand`.
 inline Tensor broadcast_to(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
   detail::check(::tensor_broadcast_to(self.get(), size.data(), size.size(), out.put()));
   return out.take();
 }
 
-// Drops all dimensions of size 1.
+// Removes all dimensions of size 1. Returns a view.
 inline Tensor squeeze(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze(self.get(), out.put()));
@@ -13061,7 +14031,7 @@ inline Tensor squeeze_(const Tensor &self) {
   return self;
 }
 
-// Drops dimension `dim` if its size is 1.
+// Removes dimension `dim` if its size is 1. Returns a view.
 inline Tensor squeeze(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_dim(self.get(), dim, out.put()));
@@ -13073,7 +14043,7 @@ inline Tensor squeeze_(const Tensor &self, Int dim) {
   return self;
 }
 
-// Drops those of the listed dimensions whose size is 1.
+// Removes the listed dimensions whose size is 1. Returns a view.
 inline Tensor squeeze_dims(const Tensor &self, const Ints &dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_dims(self.get(), dim.data(), dim.size(), out.put()));
@@ -13085,7 +14055,7 @@ inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) {
   return self;
 }
 
-// Inserts a dimension of size 1 at `dim`.
+// Inserts a dimension of size 1 at position `dim`. Returns a view.
 inline Tensor unsqueeze(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unsqueeze(self.get(), dim, out.put()));
@@ -13097,35 +14067,39 @@ inline Tensor unsqueeze_(const Tensor &self, Int dim) {
   return self;
 }
 
-// Positions `start` to `start + length` of dimension `dim`.
+// Returns the slice `start:start + length` of dimension `dim`, as a view.
 inline Tensor narrow(const Tensor &self, Int dim, Int start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow(self.get(), dim, start, length, out.put()));
   return out.take();
 }
 
-// `narrow` from a position that a zero-dim integral tensor holds.
+// Returns the slice `start:start + length` of dimension `dim`, as a view; `start` is a zero-dim
+// integer tensor.
 inline Tensor narrow(const Tensor &self, Int dim, const Tensor &start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow_tensor(self.get(), dim, start.get(), length, out.put()));
   return out.take();
 }
 
-// Position `index` of dimension `dim`, which goes away.
+// Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
 inline Tensor select(const Tensor &self, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select(self.get(), dim, index, out.put()));
   return out.take();
 }
 
-// Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
+// Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
+// end, and bounds are clamped to the size. `step` must be positive.
 inline Tensor slice(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
   return out.take();
 }
 
-// Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+// Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
+// offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
+// defaults to that of `self`.
 inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
@@ -13137,156 +14111,171 @@ inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stri
   return self;
 }
 
-// All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
+// as a view. The elements of a window are the last dimension of the result.
 inline Tensor unfold(const Tensor &self, Int dimension, Int size, Int step) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unfold(self.get(), dimension, size, step, out.put()));
   return out.take();
 }
 
-// Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+// Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
+// dimension of the result.
 inline Tensor diagonal(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
-// The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
+// Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
+// dimension of the result, and has the name `outdim`.
 inline Tensor diagonal(const Tensor &self, const Text &outdim, Int dim1, Int dim2, Int offset = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_outdim(self.get(), detail::text("diagonal: outdim", outdim), dim1, dim2, offset, out.put()));
   return out.take();
 }
 
-// Another tensor over the same memory.
+// Returns a tensor that shares memory with `self`, detached from the autograd graph.
 inline Tensor detach(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_detach(self.get(), out.put()));
   return out.take();
 }
 
-// Every position of dimension `dim`, which goes away.
+// Splits `self` into its slices along dimension `dim`, and removes the dimension. Returns views.
 inline std::vector<Tensor> unbind(const Tensor &self, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unbind(self.get(), dim, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. Returns
+// views.
 inline std::vector<Tensor> split(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
 }
 
-// Another name of `split_with_sizes`.
-// Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+// Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
+// views.
+//
+// Alias of `split_with_sizes`.
 inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_sizes(self.get(), split_size.data(), split_size.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+// Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
+// views.
 inline std::vector<Tensor> split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+// Splits dimension `dim` into at most `chunks` chunks of equal size; the last one may be smaller.
+// Returns views.
 inline std::vector<Tensor> chunk(const Tensor &self, Int chunks, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_chunk(self.get(), chunks, dim, out.put(), out.length()));
   return out.take();
 }
 
-// `chunk` whose pieces may be written to also where calls are recorded.
+// Splits a dimension as `chunk` does, without the error when autograd is enabled and a chunk is
+// modified in place.
 inline std::vector<Tensor> unsafe_chunk(const Tensor &self, Int chunks, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unsafe_chunk(self.get(), chunks, dim, out.put(), out.length()));
   return out.take();
 }
 
-// `split` whose pieces may be written to also where calls are recorded.
+// Splits a dimension as `split` does, without the error when autograd is enabled and a chunk is
+// modified in place.
 inline std::vector<Tensor> unsafe_split(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unsafe_split(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
 }
 
-// `split_with_sizes` whose pieces may be written to also where calls are recorded.
+// Splits a dimension as `split_with_sizes` does, without the error when autograd is enabled and a
+// chunk is modified in place.
 inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unsafe_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
+// Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1. Returns views.
 inline std::vector<Tensor> tensor_split(const Tensor &self, Int sections, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split(self.get(), sections, dim, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts a dimension before each of the listed positions.
+// Splits dimension `dim` before each of the positions `indices`. Returns views.
 inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split_indices(self.get(), indices.data(), indices.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
-// `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
+// Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a 1-D
+// tensor the positions. See `tensor_split`.
 inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor_indices_or_sections, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split_tensor(self.get(), tensor_indices_or_sections.get(), dim, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
+// Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
+// divisible is an error.
 inline std::vector<Tensor> hsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_hsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts columns (the only dimension of a vector) before the listed positions.
+// Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
 inline std::vector<Tensor> hsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_hsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Cuts rows into equal sections; the size must divide.
+// Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible is an error.
 inline std::vector<Tensor> vsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_vsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts rows before the listed positions.
+// Splits rows (dimension 0) before each of the positions `indices`.
 inline std::vector<Tensor> vsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_vsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
   return out.take();
 }
 
-// Cuts dimension 2 into equal sections; the size must divide.
+// Splits dimension 2 into `sections` equal chunks. A size that is not divisible is an error.
 inline std::vector<Tensor> dsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_dsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
-// Cuts dimension 2 before the listed positions.
+// Splits dimension 2 before each of the positions `indices`.
 inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_dsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
   return out.take();
 }
 
-// `view` with memory of its own, row-major.
-// Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+// Computes `view` as a contiguous copy instead of a view.
+//
+// Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
+// error if the strides require a copy; `reshape` copies in this case.
 inline Tensor view_copy(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_copy(self.get(), size.data(), size.size(), out.put()));
@@ -13297,9 +14286,11 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &siz
   detail::check(::tensor_view_copy_out(self.get(), size.data(), size.size(), out.get()));
 }
 
-// `view` with memory of its own, row-major.
-// The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
-// the other strides and the storage offset must divide.
+// Computes `view` as a contiguous copy instead of a view.
+//
+// Reinterprets the bytes of `self` as elements of `dtype`, without a grad_fn. If the element sizes
+// differ, the last dimension must be contiguous, and its size, the other strides and the storage
+// offset must be divisible.
 inline Tensor view_copy(const Tensor &self, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_copy_dtype(self.get(), dtype, out.put()));
@@ -13310,8 +14301,10 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype>
   detail::check(::tensor_view_copy_dtype_out(self.get(), dtype, out.get()));
 }
 
-// `expand` with memory of its own, row-major.
-// Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+// Computes `expand` as a contiguous copy instead of a view.
+//
+// Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
+// copies. A size of -1 keeps that of the dimension. Returns a view.
 inline Tensor expand_copy(const Tensor &self, const Ints &size, Bool implicit = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_expand_copy(self.get(), size.data(), size.size(), implicit, out.put()));
@@ -13322,8 +14315,10 @@ inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &s
   detail::check(::tensor_expand_copy_out(self.get(), size.data(), size.size(), implicit, out.get()));
 }
 
-// `permute` with memory of its own, row-major.
-// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+// Computes `permute` as a contiguous copy instead of a view.
+//
+// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. Returns a
+// view.
 inline Tensor permute_copy(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
   detail::check(::tensor_permute_copy(self.get(), dims.data(), dims.size(), out.put()));
@@ -13334,8 +14329,9 @@ inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &
   detail::check(::tensor_permute_copy_out(self.get(), dims.data(), dims.size(), out.get()));
 }
 
-// `transpose` with memory of its own, row-major.
-// Swaps two dimensions.
+// Computes `transpose` as a contiguous copy instead of a view.
+//
+// Swaps dimensions `dim0` and `dim1`. Returns a view.
 inline Tensor transpose_copy(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_transpose_copy(self.get(), dim0, dim1, out.put()));
@@ -13346,8 +14342,10 @@ inline void transpose_copy_out(const Tensor &out, const Tensor &self, Int dim0, 
   detail::check(::tensor_transpose_copy_out(self.get(), dim0, dim1, out.get()));
 }
 
-// `t` with memory of its own, row-major.
-// Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+// Computes `t` as a contiguous copy instead of a view.
+//
+// Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
+// error.
 inline Tensor t_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_t_copy(self.get(), out.put()));
@@ -13358,8 +14356,9 @@ inline void t_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_t_copy_out(self.get(), out.get()));
 }
 
-// `squeeze` with memory of its own, row-major.
-// Drops all dimensions of size 1.
+// Computes `squeeze` as a contiguous copy instead of a view.
+//
+// Removes all dimensions of size 1. Returns a view.
 inline Tensor squeeze_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_copy(self.get(), out.put()));
@@ -13370,8 +14369,9 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_squeeze_copy_out(self.get(), out.get()));
 }
 
-// `squeeze` with memory of its own, row-major.
-// Drops dimension `dim` if its size is 1.
+// Computes `squeeze` as a contiguous copy instead of a view.
+//
+// Removes dimension `dim` if its size is 1. Returns a view.
 inline Tensor squeeze_copy(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_copy_dim(self.get(), dim, out.put()));
@@ -13382,8 +14382,9 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_squeeze_copy_dim_out(self.get(), dim, out.get()));
 }
 
-// `squeeze` with memory of its own, row-major.
-// Drops those of the listed dimensions whose size is 1.
+// Computes `squeeze` as a contiguous copy instead of a view.
+//
+// Removes the listed dimensions whose size is 1. Returns a view.
 inline Tensor squeeze_copy_dims(const Tensor &self, const Ints &dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_copy_dims(self.get(), dim.data(), dim.size(), out.put()));
@@ -13394,8 +14395,9 @@ inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const I
   detail::check(::tensor_squeeze_copy_dims_out(self.get(), dim.data(), dim.size(), out.get()));
 }
 
-// `unsqueeze` with memory of its own, row-major.
-// Inserts a dimension of size 1 at `dim`.
+// Computes `unsqueeze` as a contiguous copy instead of a view.
+//
+// Inserts a dimension of size 1 at position `dim`. Returns a view.
 inline Tensor unsqueeze_copy(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unsqueeze_copy(self.get(), dim, out.put()));
@@ -13406,8 +14408,9 @@ inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_unsqueeze_copy_out(self.get(), dim, out.get()));
 }
 
-// `narrow` with memory of its own, row-major.
-// Positions `start` to `start + length` of dimension `dim`.
+// Computes `narrow` as a contiguous copy instead of a view.
+//
+// Returns the slice `start:start + length` of dimension `dim`, as a view.
 inline Tensor narrow_copy(const Tensor &self, Int dim, Int start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow_copy(self.get(), dim, start, length, out.put()));
@@ -13418,8 +14421,9 @@ inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
   detail::check(::tensor_narrow_copy_out(self.get(), dim, start, length, out.get()));
 }
 
-// `select` with memory of its own, row-major.
-// Position `index` of dimension `dim`, which goes away.
+// Computes `select` as a contiguous copy instead of a view.
+//
+// Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
 inline Tensor select_copy(const Tensor &self, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select_copy(self.get(), dim, index, out.put()));
@@ -13430,8 +14434,10 @@ inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
   detail::check(::tensor_select_copy_out(self.get(), dim, index, out.get()));
 }
 
-// `slice` with memory of its own, row-major.
-// Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
+// Computes `slice` as a contiguous copy instead of a view.
+//
+// Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
+// end, and bounds are clamped to the size. `step` must be positive.
 inline Tensor slice_copy(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice_copy(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
@@ -13442,8 +14448,11 @@ inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, c
   detail::check(::tensor_slice_copy_out(self.get(), dim, detail::get(start), detail::get(end), step, out.get()));
 }
 
-// `as_strided` with memory of its own, row-major.
-// Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+// Computes `as_strided` as a contiguous copy instead of a view.
+//
+// Returns a view of the storage of `self` with the given shape, strides (in elements) and storage
+// offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
+// defaults to that of `self`.
 inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided_copy(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
@@ -13454,8 +14463,10 @@ inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Int
   detail::check(::tensor_as_strided_copy_out(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.get()));
 }
 
-// `unfold` with memory of its own, row-major.
-// All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+// Computes `unfold` as a contiguous copy instead of a view.
+//
+// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
+// as a view. The elements of a window are the last dimension of the result.
 inline Tensor unfold_copy(const Tensor &self, Int dimension, Int size, Int step) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unfold_copy(self.get(), dimension, size, step, out.put()));
@@ -13466,8 +14477,10 @@ inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension
   detail::check(::tensor_unfold_copy_out(self.get(), dimension, size, step, out.get()));
 }
 
-// `diagonal` with memory of its own, row-major.
-// Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+// Computes `diagonal` as a contiguous copy instead of a view.
+//
+// Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
+// dimension of the result.
 inline Tensor diagonal_copy(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_copy(self.get(), offset, dim1, dim2, out.put()));
@@ -13478,8 +14491,9 @@ inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset 
   detail::check(::tensor_diagonal_copy_out(self.get(), offset, dim1, dim2, out.get()));
 }
 
-// `detach` with memory of its own, row-major.
-// Another tensor over the same memory.
+// Computes `detach` as a contiguous copy instead of a view.
+//
+// Returns a tensor that shares memory with `self`, detached from the autograd graph.
 inline Tensor detach_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_detach_copy(self.get(), out.put()));
@@ -13490,32 +14504,39 @@ inline void detach_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_detach_copy_out(self.get(), out.get()));
 }
 
-// `unbind` with memory of its own, row-major.
-// Every position of dimension `dim`, which goes away.
+// Computes `unbind` as a contiguous copy instead of a view.
+//
+// Splits `self` into its slices along dimension `dim`, and removes the dimension. Returns views.
 inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unbind_copy(self.get(), dim, out.put(), out.length()));
   return out.take();
 }
 
-// `split` with memory of its own, row-major.
-// Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+// Computes `split` as a contiguous copy instead of a view.
+//
+// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. Returns
+// views.
 inline std::vector<Tensor> split_copy(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_copy(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
 }
 
-// `split_with_sizes` with memory of its own, row-major.
-// Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+// Computes `split_with_sizes` as a contiguous copy instead of a view.
+//
+// Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
+// views.
 inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_with_sizes_copy(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
-// `view_as_real` with memory of its own, row-major.
-// Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
+// Computes `view_as_real` as a contiguous copy instead of a view.
+//
+// Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
+// is an error.
 inline Tensor view_as_real_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_real_copy(self.get(), out.put()));
@@ -13526,8 +14547,10 @@ inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_view_as_real_copy_out(self.get(), out.get()));
 }
 
-// `view_as_complex` with memory of its own, row-major.
-// A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+// Computes `view_as_complex` as a contiguous copy instead of a view.
+//
+// Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
+// must be 1; the other strides and the storage offset must be even.
 inline Tensor view_as_complex_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_as_complex_copy(self.get(), out.put()));
@@ -13538,9 +14561,10 @@ inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_view_as_complex_copy_out(self.get(), out.get()));
 }
 
-// `indices` with memory of its own, row-major.
-// The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
-// The memory is the tensor's.
+// Computes `indices` as a contiguous copy instead of a view.
+//
+// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
+// with the tensor.
 inline Tensor indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_indices_copy(self.get(), out.put()));
@@ -13551,8 +14575,9 @@ inline void indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_indices_copy_out(self.get(), out.get()));
 }
 
-// `values` with memory of its own, row-major.
-// The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+// Computes `values` as a contiguous copy instead of a view.
+//
+// Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
 inline Tensor values_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_values_copy(self.get(), out.put()));
@@ -13563,8 +14588,10 @@ inline void values_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_values_copy_out(self.get(), out.get()));
 }
 
-// `crow_indices` with memory of its own, row-major.
-// Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+// Computes `crow_indices` as a contiguous copy instead of a view.
+//
+// Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
+// nnz. Shares memory with the tensor.
 inline Tensor crow_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_crow_indices_copy(self.get(), out.put()));
@@ -13575,8 +14602,10 @@ inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_crow_indices_copy_out(self.get(), out.get()));
 }
 
-// `col_indices` with memory of its own, row-major.
-// The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+// Computes `col_indices` as a contiguous copy instead of a view.
+//
+// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
+// the tensor.
 inline Tensor col_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_col_indices_copy(self.get(), out.put()));
@@ -13587,8 +14616,10 @@ inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_col_indices_copy_out(self.get(), out.get()));
 }
 
-// `ccol_indices` with memory of its own, row-major.
-// Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+// Computes `ccol_indices` as a contiguous copy instead of a view.
+//
+// Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
+// by nnz. Shares memory with the tensor.
 inline Tensor ccol_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ccol_indices_copy(self.get(), out.put()));
@@ -13599,8 +14630,10 @@ inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_ccol_indices_copy_out(self.get(), out.get()));
 }
 
-// `row_indices` with memory of its own, row-major.
-// The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+// Computes `row_indices` as a contiguous copy instead of a view.
+//
+// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
+// tensor.
 inline Tensor row_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_row_indices_copy(self.get(), out.put()));
@@ -13611,7 +14644,7 @@ inline void row_indices_copy_out(const Tensor &out, const Tensor &self) {
   detail::check(::tensor_row_indices_copy_out(self.get(), out.get()));
 }
 
-// The tensor with memory of its own, row-major.
+// Returns a contiguous copy of `self`.
 inline Tensor alias_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_alias_copy(self.get(), out.put()));

@@ -194,9 +194,10 @@ func (f form) cSignature() string {
 	return fmt.Sprintf("tensor_status %s(%s)", f.name(), strings.Join(params, ", "))
 }
 
-// declarations is the operator part of the header: a section per category, one comment per operator.
+// declarations is the operator part of the header: a section per category, and a comment above each function.
 func declarations(ops []*schema.Operator) string {
 	var b strings.Builder
+	spelling := cSpelling(ops)
 	for _, category := range schema.Categories {
 		first := true
 		for _, o := range ops {
@@ -205,18 +206,16 @@ func declarations(ops []*schema.Operator) string {
 			}
 			if first {
 				title := sections[category]
-				fmt.Fprintf(&b, "\n// %s %s\n", strings.Repeat("-", 116-len(title)), title)
+				fmt.Fprintf(&b, "\n// %s %s\n", strings.Repeat("-", commentWidth-4-len(title)), title)
 				first = false
 			}
 			b.WriteString("\n")
-			for line := range strings.Lines(strings.TrimRight(o.Doc, "\n")) {
-				b.WriteString(strings.TrimRight("// "+strings.TrimRight(line, "\n"), " ") + "\n")
-			}
-			if given := absences(o); len(given) > 0 {
-				b.WriteString("// Absent: " + strings.Join(given, ", ") + ".\n")
-			}
-			for _, f := range forms(o) {
-				b.WriteString(deprecation(o, "\n") + "TENSOR_API " + f.cSignature() + ";\n")
+			for i, f := range forms(o) {
+				text := f.variantLine()
+				if i == 0 {
+					text = spelling.document(o) + "\n" + strings.Join([]string{dtypes(o), defaults(o.Args, cDefault), f.freeing()}, " ")
+				}
+				b.WriteString(comment("// ", text) + deprecation(o, "\n") + "TENSOR_API " + f.cSignature() + ";\n")
 			}
 		}
 	}
@@ -229,29 +228,6 @@ func deprecation(o *schema.Operator, end string) string {
 		return ""
 	}
 	return fmt.Sprintf("TENSOR_DEPRECATED(%q)%s", o.Deprecated, end)
-}
-
-// absences tells for each argument that may be left out what stands for that in C.
-func absences(o *schema.Operator) []string {
-	var out []string
-	for _, a := range o.Args {
-		name := cArgName(a.Name)
-		stands := map[string]string{"Scalar": "tensor_none()", "int": "TENSOR_NONE", "bool": "-1", "dtype": "TENSOR_DTYPE_NONE", "device": "tensor_device_default()",
-			"layout": "TENSOR_LAYOUT_NONE", "memory_format": "TENSOR_FORMAT_NONE"}[a.Type.Base]
-		switch {
-		case !a.Type.Optional && a.Default != "None":
-			continue
-		case a.Type.List && a.Type.Base == "Tensor":
-			out = append(out, name+"[i] NULL")
-			continue
-		case a.Type.List:
-			stands = fmt.Sprintf("NULL with %s_len 0", name)
-		case stands == "":
-			stands = "NULL"
-		}
-		out = append(out, name+" "+stands)
-	}
-	return out
 }
 
 // cValue is the initializer of argument i in the array that an operator runs on.

@@ -406,9 +406,7 @@ func generateCpp(out *output, ops []*schema.Operator) {
 		}
 		defined.WriteString("\n")
 		if f.mode == "function" || !slices.ContainsFunc(forms(f.op), func(g form) bool { return g.mode == "function" }) {
-			for line := range strings.Lines(strings.TrimRight(pyOnlyC.Replace(f.op.Doc), "\n")) {
-				defined.WriteString(strings.TrimRight("// "+strings.TrimRight(line, "\n"), " ") + "\n")
-			}
+			defined.WriteString(comment("// ", f.op.Doc))
 		}
 		defined.WriteString(open + f.definition() + end)
 		if f.isMethod() {

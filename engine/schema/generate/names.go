@@ -47,8 +47,8 @@ func enumerators(prefix string, names []string, notes map[string]string) string 
 // headerEnums are the enumerations of tensor.h.
 func headerEnums() map[string]string {
 	return map[string]string{
-		"DTypes":  enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{dtype.QUint8.String(): "the quantized types, of tensors that quantize_per_tensor and its like make"}),
-		"Devices": enumerators("TENSOR_", schema.Devices, map[string]string{"meta": "sizes, strides and dtype without data", "mps": "these have a name here and no backend"}),
+		"DTypes":  enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{dtype.QUint8.String(): "the first of the quantized dtypes"}),
+		"Devices": enumerators("TENSOR_", schema.Devices, map[string]string{"meta": "shape, strides and dtype without data", "mps": "the following types have no backend"}),
 		"Layouts": enumerators("TENSOR_", schema.Layouts, nil),
 		"Formats": enumerators("TENSOR_", schema.MemoryFormats, nil),
 	}

@@ -13,6 +13,7 @@ type nodeEntry struct {
 	path       string // "add", "linalg.norm"
 	overloads  []*schema.Operator
 	functional bool // whether it is in the namespace nn, too
+	spelling   spelling
 }
 
 // nodeName turns a_name into aName, keeping underscores at the end, which mark operators that work in place.
@@ -65,6 +66,7 @@ func nodeOwner(o *schema.Operator) string {
 func nodeEntries(ops []*schema.Operator) []*nodeEntry {
 	var entries []*nodeEntry
 	byPath := map[string]*nodeEntry{}
+	spelling := nodeSpelling(ops)
 	for _, o := range ops {
 		if !nodeHas(o) {
 			continue
@@ -75,7 +77,7 @@ func nodeEntries(ops []*schema.Operator) []*nodeEntry {
 			if owner := nodeOwner(o); owner != "" {
 				name = strings.TrimPrefix(name, strings.ToLower(owner)+"_")
 			}
-			e = &nodeEntry{path: nodeName(name), functional: alsoFunctional(o, ops)}
+			e = &nodeEntry{path: nodeName(name), functional: alsoFunctional(o, ops), spelling: spelling}
 			byPath[o.Name] = e
 			entries = append(entries, e)
 		}

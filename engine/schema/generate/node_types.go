@@ -205,9 +205,7 @@ func tsFields(o *schema.Operator, args []schema.Arg, out, async bool) []string {
 func tsDoc(indent, text string) string {
 	var b strings.Builder
 	b.WriteString(indent + "/**\n")
-	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		b.WriteString(strings.TrimRight(indent+" * "+strings.ReplaceAll(strings.TrimRight(line, "\n"), "*/", "* /"), " ") + "\n")
-	}
+	b.WriteString(comment(indent+" * ", strings.ReplaceAll(text, "*/", "* /")))
 	b.WriteString(indent + " */\n")
 	return b.String()
 }
@@ -234,7 +232,7 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 			result = "Promise<" + result + ">"
 			b.WriteString(indent + "/** " + strings.TrimSuffix(name[strings.LastIndex(name, " ")+1:], "Async") + ", off the event loop. */\n")
 		} else {
-			b.WriteString(tsDoc(indent, pyOnlyC.Replace(o.Doc)))
+			b.WriteString(tsDoc(indent, e.spelling.document(o)+"\n"+dtypes(o)+" "+defaults(o.Args, nodeDefault)))
 		}
 		for _, params := range tsParameters(o, method, o.Has("out") && as != "inplace", async) {
 			fmt.Fprintf(&b, "%s%s(%s): %s;\n", indent, name, params, result)

@@ -301,16 +301,13 @@ func (c *code) line(format string, args ...any) {
 // resultType is the name of the tuple type of several results.
 func (v *pyOverload) resultType() string { return v.private + "_result" }
 
-// pyOnlyC removes what concerns C callers alone.
-var pyOnlyC = strings.NewReplacer(" Free the text with tensor_string_free.", "", " (new reference)", "")
-
 // docstring is the operator's documentation.
 func (c *code) docstring(o *schema.Operator) {
-	text := strings.TrimSpace(pyOnlyC.Replace(o.Doc))
+	text := strings.TrimSpace(pythonSpelling(o).document(o))
 	if o.Example != "" {
 		text += "\n\n" + strings.TrimSpace(o.Example)
 	}
-	text = strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), "`self`", "`input`")
+	text = strings.ReplaceAll(text, `\`, `\\`)
 	lines := strings.Split(text, "\n")
 	if len(lines) == 1 {
 		c.line(`"""%s"""`, lines[0])
@@ -410,7 +407,7 @@ func (c *code) function(f *pyFunction) {
 func (f *pyFunction) document() *schema.Operator {
 	all := &schema.Operator{}
 	for _, v := range f.overloads {
-		all.Doc += fmt.Sprintf("%s(%s)\n%s\n\n", f.name, v.describe(), strings.TrimSpace(v.op.Doc))
+		all.Doc += fmt.Sprintf("%s(%s)\n%s\n\n", f.name, v.describe(), strings.TrimSpace(pythonSpelling(v.op).document(v.op)))
 	}
 	all.Example = f.overloads[0].op.Example
 	return all

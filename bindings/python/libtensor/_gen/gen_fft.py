@@ -5,9 +5,11 @@ from .._core.call import *
 
 @_operator("fft.fft")
 def fft(input, n=None, dim=-1, norm=None, *, out=None):
-    """The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `input` is cut off or filled up with zeros to `n` elements along `dim`.
-    `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
-    Integers and bool count as the default dtype.
+    """Computes the one-dimensional discrete Fourier transform (FFT): `Y[k] = sum over j of X[j] *
+    exp(-2 * pi * i * j * k / n)`. `input` is truncated or zero-padded to `n` elements along `dim`.
+    `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
+    "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
+    the default dtype.
 
     >>> torch.fft.fft(torch.tensor([1., 2, 3, 4]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
@@ -16,9 +18,11 @@ def fft(input, n=None, dim=-1, norm=None, *, out=None):
 
 @_operator("fft.ifft")
 def ifft(input, n=None, dim=-1, norm=None, *, out=None):
-    """The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `input` is cut off or filled up with zeros to `n` elements along `dim`.
-    `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
-    Integers and bool count as the default dtype.
+    """Computes the inverse of the one-dimensional discrete Fourier transform: `X[j] = 1 / n * sum over
+    k of Y[k] * exp(2 * pi * i * j * k / n)`. `input` is truncated or zero-padded to `n` elements
+    along `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms
+    by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted
+    to the default dtype.
 
     >>> torch.fft.ifft(torch.tensor([10+0j, -2+2j, -2, -2-2j]))
     tensor([1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j])
@@ -27,9 +31,11 @@ def ifft(input, n=None, dim=-1, norm=None, *, out=None):
 
 @_operator("fft.rfft")
 def rfft(input, n=None, dim=-1, norm=None, *, out=None):
-    """The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `input` is
-    cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
-    inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+    """Computes the one-dimensional discrete Fourier transform of real input: the first n // 2 + 1
+    elements, of which the others are conjugates. Complex input is an error. `input` is truncated or
+    zero-padded to `n` elements along `dim`. `norm` selects the normalization: "backward" (default)
+    divides inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n).
+    Integers and bool are converted to the default dtype.
 
     >>> torch.fft.rfft(torch.tensor([1., 2, 3, 4]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j])
@@ -38,10 +44,12 @@ def rfft(input, n=None, dim=-1, norm=None, *, out=None):
 
 @_operator("fft.irfft")
 def irfft(input, n=None, dim=-1, norm=None, *, out=None):
-    """The inverse of `rfft`: the real tensor whose transform begins with `input`: the imaginary parts of the first element and, where n is even, of the last one count
-    as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `input` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
-    which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
-    count as the default dtype.
+    """Computes the inverse of `rfft`: the real tensor of size `n` along `dim` (default: 2 * (size -
+    1)) from one-sided Hermitian input. `input` is truncated or zero-padded to n // 2 + 1 elements;
+    the imaginary parts of the first element, and of the last one for an even n, are ignored. `norm`
+    selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+    forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
+    dtype.
 
     >>> torch.fft.irfft(torch.tensor([10+0j, -2+2j, -2]))
     tensor([1., 2., 3., 4.])
@@ -50,10 +58,12 @@ def irfft(input, n=None, dim=-1, norm=None, *, out=None):
 
 @_operator("fft.hfft")
 def hfft(input, n=None, dim=-1, norm=None, *, out=None):
-    """The discrete Fourier transform of a Hermitian tensor, of which `input` has the first half; it is real: the imaginary parts of the first element and, where n is
-    even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `input` is cut off or filled up with zeros to n //
-    2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
-    by its root. Integers and bool count as the default dtype.
+    """Computes the one-dimensional discrete Fourier transform of a Hermitian signal, given by its
+    first half; the result is real, of size `n` along `dim` (default: 2 * (size - 1)). `input` is
+    truncated or zero-padded to n // 2 + 1 elements; the imaginary parts of the first element, and
+    of the last one for an even n, are ignored. `norm` selects the normalization: "backward"
+    (default) divides inverse transforms by n, "forward" forward transforms, and "ortho" both by
+    sqrt(n). Integers and bool are converted to the default dtype.
 
     >>> torch.fft.hfft(torch.tensor([1+0j, 2, 3]))
     tensor([ 8., -2.,  0., -2.])
@@ -62,9 +72,11 @@ def hfft(input, n=None, dim=-1, norm=None, *, out=None):
 
 @_operator("fft.ihfft")
 def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
-    """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `input` is cut off or filled up with
-    zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-    others, "ortho" both by its root. Integers and bool count as the default dtype.
+    """Computes the inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of real
+    input. Complex input is an error. `input` is truncated or zero-padded to `n` elements along
+    `dim`. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
+    "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
+    the default dtype.
 
     >>> torch.fft.ihfft(torch.tensor([8., -2, 0, -2]))
     tensor([1.-0.j, 2.-0.j, 3.-0.j])
@@ -73,9 +85,11 @@ def ihfft(input, n=None, dim=-1, norm=None, *, out=None):
 
 @_operator("fft.fft2")
 def fft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
-    """The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for
-    that of `input`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
-    by its root. Integers and bool count as the default dtype.
+    """Computes the two-dimensional discrete Fourier transform along the dimensions `dim`. `s` lists
+    the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm`
+    selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+    forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
+    dtype.
 
     >>> torch.fft.fft2(torch.tensor([[1., 2, 3, 4]]))
     tensor([[10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j]])
@@ -84,9 +98,11 @@ def fft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
 
 @_operator("fft.fftn")
 def fftn(input, s=None, dim=None, norm=None, *, out=None):
-    """The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
-    which `input` is cut off or filled up with zeros; -1 stands for that of `input`. `norm` tells which transform is divided by the number of points: "backward" (the
-    default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+    """Computes the n-dimensional discrete Fourier transform along the dimensions `dim`. `dim` defaults
+    to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to
+    which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
+    "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
+    both by sqrt(n). Integers and bool are converted to the default dtype.
 
     >>> torch.fft.fftn(torch.tensor([[1., 2, 3, 4]]))
     tensor([[10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j]])
@@ -95,9 +111,11 @@ def fftn(input, s=None, dim=None, norm=None, *, out=None):
 
 @_operator("fft.ifft2")
 def ifft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
-    """The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of
-    `input`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
-    root. Integers and bool count as the default dtype.
+    """Computes the inverse of the two-dimensional discrete Fourier transform along the dimensions
+    `dim`. `s` lists the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a
+    size. `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
+    "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
+    the default dtype.
 
     >>> torch.fft.ifft2(torch.tensor([[10+0j, -2+2j, -2, -2-2j]]))
     tensor([[1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j]])
@@ -106,9 +124,11 @@ def ifft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
 
 @_operator("fft.ifftn")
 def ifftn(input, s=None, dim=None, norm=None, *, out=None):
-    """The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
-    `input` is cut off or filled up with zeros; -1 stands for that of `input`. `norm` tells which transform is divided by the number of points: "backward" (the
-    default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+    """Computes the inverse of the n-dimensional discrete Fourier transform along the dimensions `dim`.
+    `dim` defaults to all dimensions, or to the last ones if `s` is given. `s` lists the sizes along
+    `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+    normalization: "backward" (default) divides inverse transforms by n, "forward" forward
+    transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
 
     >>> torch.fft.ifftn(torch.tensor([[10+0j, -2+2j, -2, -2-2j]]))
     tensor([[1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j]])
@@ -117,10 +137,11 @@ def ifftn(input, s=None, dim=None, norm=None, *, out=None):
 
 @_operator("fft.rfft2")
 def rfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
-    """The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
-    sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The half that is kept is that of the last dimension. `norm`
-    tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
-    and bool count as the default dtype.
+    """Computes the two-dimensional discrete Fourier transform of real input along the dimensions
+    `dim`: the nonredundant half. Only the last of the dimensions is halved. `s` lists the sizes
+    along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+    normalization: "backward" (default) divides inverse transforms by n, "forward" forward
+    transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
 
     >>> torch.fft.rfft2(torch.tensor([[1., 2, 3, 4]]))
     tensor([[10.+0.j, -2.+2.j, -2.+0.j]])
@@ -129,10 +150,12 @@ def rfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
 
 @_operator("fft.rfftn")
 def rfftn(input, s=None, dim=None, norm=None, *, out=None):
-    """The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
-    or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of
-    `input`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
-    inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+    """Computes the n-dimensional discrete Fourier transform of real input along the dimensions `dim`:
+    the nonredundant half. Only the last of the dimensions is halved. `dim` defaults to all
+    dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
+    `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
+    "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
+    both by sqrt(n). Integers and bool are converted to the default dtype.
 
     >>> torch.fft.rfftn(torch.tensor([[1., 2, 3, 4]]))
     tensor([[10.+0.j, -2.+2.j, -2.+0.j]])
@@ -141,9 +164,11 @@ def rfftn(input, s=None, dim=None, norm=None, *, out=None):
 
 @_operator("fft.irfft2")
 def irfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
-    """The inverse of `rfft`: the real tensor whose transform begins with `input`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `input` is cut off
-    or filled up with zeros; -1 stands for that of `input`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
-    by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
+    """Computes the inverse of `rfft2`: a real tensor from one-sided Hermitian input, along the
+    dimensions `dim`. `s` lists the sizes along `dim`, to which `input` is truncated or zero-padded;
+    -1 keeps a size. The last size is that of the result; it defaults to 2 * (size - 1). `norm`
+    selects the normalization: "backward" (default) divides inverse transforms by n, "forward"
+    forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default
     dtype.
 
     >>> torch.fft.irfft2(torch.tensor([[10+0j, -2+2j, -2]]))
@@ -153,10 +178,12 @@ def irfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
 
 @_operator("fft.irfftn")
 def irfftn(input, s=None, dim=None, norm=None, *, out=None):
-    """The inverse of `rfft`: the real tensor whose transform begins with `input`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
-    unless given. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The last one is that of the
-    result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-    others, "ortho" both by its root. Integers and bool count as the default dtype.
+    """Computes the inverse of `rfftn`: a real tensor from one-sided Hermitian input, along the
+    dimensions `dim`. `dim` defaults to all dimensions, or to the last ones if `s` is given. `s`
+    lists the sizes along `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. The
+    last size is that of the result; it defaults to 2 * (size - 1). `norm` selects the
+    normalization: "backward" (default) divides inverse transforms by n, "forward" forward
+    transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
 
     >>> torch.fft.irfftn(torch.tensor([[10+0j, -2+2j, -2]]))
     tensor([[1., 2., 3., 4.]])
@@ -165,10 +192,12 @@ def irfftn(input, s=None, dim=None, norm=None, *, out=None):
 
 @_operator("fft.hfft2")
 def hfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
-    """The discrete Fourier transform of a Hermitian tensor, of which `input` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
-    to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
-    which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
-    count as the default dtype.
+    """Computes the two-dimensional discrete Fourier transform of a Hermitian signal, given by its
+    first half, along the dimensions `dim`; the result is real. `s` lists the sizes along `dim`, to
+    which `input` is truncated or zero-padded; -1 keeps a size. The last size is that of the result;
+    it defaults to 2 * (size - 1). `norm` selects the normalization: "backward" (default) divides
+    inverse transforms by n, "forward" forward transforms, and "ortho" both by sqrt(n). Integers and
+    bool are converted to the default dtype.
 
     >>> torch.fft.hfft2(torch.tensor([[1+0j, 2, 3]]))
     tensor([[ 8., -2.,  0., -2.]])
@@ -177,10 +206,13 @@ def hfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
 
 @_operator("fft.hfftn")
 def hfftn(input, s=None, dim=None, norm=None, *, out=None):
-    """The discrete Fourier transform of a Hermitian tensor, of which `input` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
-    that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The last
-    one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
-    ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
+    """Computes the n-dimensional discrete Fourier transform of a Hermitian signal, given by its first
+    half, along the dimensions `dim`; the result is real. `dim` defaults to all dimensions, or to
+    the last ones if `s` is given. `s` lists the sizes along `dim`, to which `input` is truncated or
+    zero-padded; -1 keeps a size. The last size is that of the result; it defaults to 2 * (size -
+    1). `norm` selects the normalization: "backward" (default) divides inverse transforms by n,
+    "forward" forward transforms, and "ortho" both by sqrt(n). Integers and bool are converted to
+    the default dtype.
 
     >>> torch.fft.hfftn(torch.tensor([[1+0j, 2, 3]]))
     tensor([[ 8., -2.,  0., -2.]])
@@ -189,10 +221,11 @@ def hfftn(input, s=None, dim=None, norm=None, *, out=None):
 
 @_operator("fft.ihfft2")
 def ihfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
-    """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
-    which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The half that is kept is that of the last dimension. `norm` tells which transform
-    is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
-    default dtype.
+    """Computes the inverse of `hfft2`: the nonredundant half of the inverse transform of real input,
+    along the dimensions `dim`. Only the last of the dimensions is halved. `s` lists the sizes along
+    `dim`, to which `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the
+    normalization: "backward" (default) divides inverse transforms by n, "forward" forward
+    transforms, and "ortho" both by sqrt(n). Integers and bool are converted to the default dtype.
 
     >>> torch.fft.ihfft2(torch.tensor([[8., -2, 0, -2]]))
     tensor([[1.-0.j, 2.-0.j, 3.-0.j]])
@@ -201,10 +234,12 @@ def ihfft2(input, s=None, dim=(-2,-1), norm=None, *, out=None):
 
 @_operator("fft.ihfftn")
 def ihfftn(input, s=None, dim=None, norm=None, *, out=None):
-    """The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
-    `s` has sizes for unless given. `s` has the sizes along `dim`, to which `input` is cut off or filled up with zeros; -1 stands for that of `input`. The half that
-    is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-    others, "ortho" both by its root. Integers and bool count as the default dtype.
+    """Computes the inverse of `hfftn`: the nonredundant half of the inverse transform of real input,
+    along the dimensions `dim`. Only the last of the dimensions is halved. `dim` defaults to all
+    dimensions, or to the last ones if `s` is given. `s` lists the sizes along `dim`, to which
+    `input` is truncated or zero-padded; -1 keeps a size. `norm` selects the normalization:
+    "backward" (default) divides inverse transforms by n, "forward" forward transforms, and "ortho"
+    both by sqrt(n). Integers and bool are converted to the default dtype.
 
     >>> torch.fft.ihfftn(torch.tensor([[8., -2, 0, -2]]))
     tensor([[1.-0.j, 2.-0.j, 3.-0.j]])
@@ -213,7 +248,8 @@ def ihfftn(input, s=None, dim=None, norm=None, *, out=None):
 
 @_operator("fft.fftshift")
 def fftshift(input, dim=None):
-    """`input` rolled by half of its sizes along `dim`, all dimensions unless given: the frequencies of a transform from the lowest to the highest, with zero in the middle.
+    """Shifts the zero frequency to the center: rolls `input` by half of its size along `dim` (default:
+    all dimensions).
 
     >>> torch.fft.fftshift(torch.fft.fftfreq(4))
     tensor([-0.5000, -0.2500,  0.0000,  0.2500])
@@ -222,7 +258,7 @@ def fftshift(input, dim=None):
 
 @_operator("fft.ifftshift")
 def ifftshift(input, dim=None):
-    """The inverse of `fftshift`.
+    """Computes the inverse of `fftshift`.
 
     >>> torch.fft.ifftshift(torch.fft.fftshift(torch.tensor([0, 1, 2])))
     tensor([0, 1, 2])
@@ -231,7 +267,8 @@ def ifftshift(input, dim=None):
 
 @_operator("fft.fftfreq")
 def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
+    """Returns the frequencies of the elements of `fft` of `n` samples with spacing `d`: 0, 1, ...,
+    (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
 
     >>> torch.fft.fftfreq(5)
     tensor([ 0.0000,  0.2000,  0.4000, -0.4000, -0.2000])
@@ -240,7 +277,8 @@ def fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None, pin_mem
 
 @_operator("fft.rfftfreq")
 def rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
+    """Returns the frequencies of the elements of `rfft` of `n` samples with spacing `d`: 0, 1, ...,
+    `n` // 2, divided by `n` * `d`.
 
     >>> torch.fft.rfftfreq(5)
     tensor([0.0000, 0.2000, 0.4000])

@@ -5,8 +5,9 @@ from .._core.call import *
 
 @_operator("add")
 def add(input, other, *, alpha=1, out=None):
-    """Adds `other`, scaled by `alpha`, to `input`, element by element; the shapes broadcast.
-    `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
+    """Adds `alpha` times `other` to `input`, element by element: `input + alpha * other`. Shapes are
+    broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
+    integer, floating-point, complex) must not be higher.
 
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
@@ -15,8 +16,9 @@ def add(input, other, *, alpha=1, out=None):
 
 @_operator("add", inplace=True)
 def add_(input, other, *, alpha=1):
-    """Adds `other`, scaled by `alpha`, to `input`, element by element; the shapes broadcast.
-    `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
+    """Adds `alpha` times `other` to `input`, element by element: `input + alpha * other`. Shapes are
+    broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
+    integer, floating-point, complex) must not be higher.
 
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
@@ -25,8 +27,8 @@ def add_(input, other, *, alpha=1):
 
 @_operator("sub")
 def sub(input, other, *, alpha=1, out=None):
-    """Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
-    bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
+    are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -35,8 +37,8 @@ def sub(input, other, *, alpha=1, out=None):
 
 @_operator("sub", inplace=True)
 def sub_(input, other, *, alpha=1):
-    """Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
-    bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
+    are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -45,9 +47,10 @@ def sub_(input, other, *, alpha=1):
 
 @_operator("subtract")
 def subtract(input, other, *, alpha=1, out=None):
-    """Another name of `sub`.
-    Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
-    bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
+    are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+
+    Alias of `sub`.
 
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -56,9 +59,10 @@ def subtract(input, other, *, alpha=1, out=None):
 
 @_operator("subtract", inplace=True)
 def subtract_(input, other, *, alpha=1):
-    """Another name of `sub`.
-    Subtracts `other`, scaled by `alpha`, from `input`, element by element; the shapes broadcast.
-    bool operands are refused: `logical_xor` or `logical_not` say what is meant.
+    """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
+    are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+
+    Alias of `sub`.
 
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -67,7 +71,8 @@ def subtract_(input, other, *, alpha=1):
 
 @_operator("rsub")
 def rsub(input, other, *, alpha=1):
-    """Subtracts `input`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
+    """Subtracts `alpha` times `input` from `other`, element by element: `other - alpha * input`. Shapes
+    are broadcast.
 
     >>> torch.rsub(torch.tensor([1, 2]), 10)
     tensor([9, 8])
@@ -76,7 +81,7 @@ def rsub(input, other, *, alpha=1):
 
 @_operator("mul")
 def mul(input, other, *, out=None):
-    """Multiplies `input` by `other`, element by element; the shapes broadcast.
+    """Multiplies `input` by `other`, element by element. Shapes are broadcast.
 
     >>> torch.mul(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -85,7 +90,7 @@ def mul(input, other, *, out=None):
 
 @_operator("mul", inplace=True)
 def mul_(input, other):
-    """Multiplies `input` by `other`, element by element; the shapes broadcast.
+    """Multiplies `input` by `other`, element by element. Shapes are broadcast.
 
     >>> torch.mul(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -94,8 +99,9 @@ def mul_(input, other):
 
 @_operator("multiply")
 def multiply(input, other, *, out=None):
-    """Another name of `mul`.
-    Multiplies `input` by `other`, element by element; the shapes broadcast.
+    """Multiplies `input` by `other`, element by element. Shapes are broadcast.
+
+    Alias of `mul`.
 
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -104,8 +110,9 @@ def multiply(input, other, *, out=None):
 
 @_operator("multiply", inplace=True)
 def multiply_(input, other):
-    """Another name of `mul`.
-    Multiplies `input` by `other`, element by element; the shapes broadcast.
+    """Multiplies `input` by `other`, element by element. Shapes are broadcast.
+
+    Alias of `mul`.
 
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -114,9 +121,11 @@ def multiply_(input, other):
 
 @_operator("div")
 def div(input, other, *, rounding_mode=None, out=None):
-    """Divides `input` by `other`, element by element; the shapes broadcast.
-    `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
-    towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+    """Divides `input` by `other`, element by element. Shapes are broadcast.
+
+    By default, performs true division: integers and bool are converted to the default dtype.
+    `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
+    integers remain integers, complex numbers are an error, and so is integer division by 0.
 
     >>> torch.div(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -127,9 +136,11 @@ def div(input, other, *, rounding_mode=None, out=None):
 
 @_operator("div", inplace=True)
 def div_(input, other, *, rounding_mode=None):
-    """Divides `input` by `other`, element by element; the shapes broadcast.
-    `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
-    towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+    """Divides `input` by `other`, element by element. Shapes are broadcast.
+
+    By default, performs true division: integers and bool are converted to the default dtype.
+    `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
+    integers remain integers, complex numbers are an error, and so is integer division by 0.
 
     >>> torch.div(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -140,10 +151,13 @@ def div_(input, other, *, rounding_mode=None):
 
 @_operator("divide")
 def divide(input, other, *, rounding_mode=None, out=None):
-    """Another name of `div`.
-    Divides `input` by `other`, element by element; the shapes broadcast.
-    `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
-    towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+    """Divides `input` by `other`, element by element. Shapes are broadcast.
+
+    By default, performs true division: integers and bool are converted to the default dtype.
+    `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
+    integers remain integers, complex numbers are an error, and so is integer division by 0.
+
+    Alias of `div`.
 
     >>> torch.divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -154,10 +168,13 @@ def divide(input, other, *, rounding_mode=None, out=None):
 
 @_operator("divide", inplace=True)
 def divide_(input, other, *, rounding_mode=None):
-    """Another name of `div`.
-    Divides `input` by `other`, element by element; the shapes broadcast.
-    `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
-    towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
+    """Divides `input` by `other`, element by element. Shapes are broadcast.
+
+    By default, performs true division: integers and bool are converted to the default dtype.
+    `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
+    integers remain integers, complex numbers are an error, and so is integer division by 0.
+
+    Alias of `div`.
 
     >>> torch.divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -168,7 +185,8 @@ def divide_(input, other, *, rounding_mode=None):
 
 @_operator("true_divide")
 def true_divide(input, other, *, out=None):
-    """Divides `input` by `other`: `div` without rounding.
+    """Divides `input` by `other`, element by element, without rounding. Equivalent to `div` without a
+    rounding mode.
 
     >>> torch.true_divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -177,7 +195,8 @@ def true_divide(input, other, *, out=None):
 
 @_operator("true_divide", inplace=True)
 def true_divide_(input, other):
-    """Divides `input` by `other`: `div` without rounding.
+    """Divides `input` by `other`, element by element, without rounding. Equivalent to `div` without a
+    rounding mode.
 
     >>> torch.true_divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -186,8 +205,8 @@ def true_divide_(input, other):
 
 @_operator("floor_divide")
 def floor_divide(input, other, *, out=None):
-    """Divides `input` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
-    by 0 is an error.
+    """Divides `input` by `other`, element by element, and rounds towards minus infinity. Shapes are
+    broadcast. Integers remain integers; integer division by 0 is an error.
 
     >>> torch.floor_divide(torch.tensor([7, -7]), 2)
     tensor([ 3, -4])
@@ -196,8 +215,8 @@ def floor_divide(input, other, *, out=None):
 
 @_operator("floor_divide", inplace=True)
 def floor_divide_(input, other):
-    """Divides `input` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
-    by 0 is an error.
+    """Divides `input` by `other`, element by element, and rounds towards minus infinity. Shapes are
+    broadcast. Integers remain integers; integer division by 0 is an error.
 
     >>> torch.floor_divide(torch.tensor([7, -7]), 2)
     tensor([ 3, -4])
@@ -206,7 +225,8 @@ def floor_divide_(input, other):
 
 @_operator("remainder")
 def remainder(input, other, *, out=None):
-    """What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+    """Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
+    `input - floor(input / other) * other`. Shapes are broadcast. An integer modulo 0 is an error.
 
     >>> torch.remainder(torch.tensor([7, -7]), 4)
     tensor([3, 1])
@@ -215,7 +235,8 @@ def remainder(input, other, *, out=None):
 
 @_operator("remainder", inplace=True)
 def remainder_(input, other):
-    """What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
+    """Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
+    `input - floor(input / other) * other`. Shapes are broadcast. An integer modulo 0 is an error.
 
     >>> torch.remainder(torch.tensor([7, -7]), 4)
     tensor([3, 1])
@@ -224,8 +245,8 @@ def remainder_(input, other):
 
 @_operator("fmod")
 def fmod(input, other, *, out=None):
-    """What division rounded towards zero leaves, with the sign of `input`, as C's `fmod`; the shapes broadcast. Integers by 0 are
-    an error.
+    """Computes the remainder of truncated division, element by element, with the sign of `input`, as
+    C's `fmod`. Shapes are broadcast. An integer modulo 0 is an error.
 
     >>> torch.fmod(torch.tensor([7, -7]), 4)
     tensor([ 3, -3])
@@ -234,8 +255,8 @@ def fmod(input, other, *, out=None):
 
 @_operator("fmod", inplace=True)
 def fmod_(input, other):
-    """What division rounded towards zero leaves, with the sign of `input`, as C's `fmod`; the shapes broadcast. Integers by 0 are
-    an error.
+    """Computes the remainder of truncated division, element by element, with the sign of `input`, as
+    C's `fmod`. Shapes are broadcast. An integer modulo 0 is an error.
 
     >>> torch.fmod(torch.tensor([7, -7]), 4)
     tensor([ 3, -3])
@@ -244,8 +265,9 @@ def fmod_(input, other):
 
 @_operator("pow")
 def pow(input, exponent, *, out=None):
-    """Raises `input` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
-    number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+    """Raises `input` to the power `exponent`, element by element. Shapes are broadcast. Integers wrap
+    around. Integers to a negative scalar exponent are an error; negative elements of an integer
+    exponent tensor return 0, except for the bases 1 and -1.
 
     >>> torch.pow(torch.tensor([2., 3.]), 2)
     tensor([4., 9.])
@@ -256,8 +278,9 @@ def pow(input, exponent, *, out=None):
 
 @_operator("pow", inplace=True)
 def pow_(input, exponent):
-    """Raises `input` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
-    number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
+    """Raises `input` to the power `exponent`, element by element. Shapes are broadcast. Integers wrap
+    around. Integers to a negative scalar exponent are an error; negative elements of an integer
+    exponent tensor return 0, except for the bases 1 and -1.
 
     >>> torch.pow(torch.tensor([2., 3.]), 2)
     tensor([4., 9.])
@@ -268,8 +291,8 @@ def pow_(input, exponent):
 
 @_operator("float_power")
 def float_power(input, exponent, *, out=None):
-    """Raises `input` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
-    dtype must be that already.
+    """Raises `input` to the power `exponent` in float64, or in complex128 if an operand is complex.
+    Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
 
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
@@ -278,8 +301,8 @@ def float_power(input, exponent, *, out=None):
 
 @_operator("float_power", inplace=True)
 def float_power_(input, exponent):
-    """Raises `input` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
-    dtype must be that already.
+    """Raises `input` to the power `exponent` in float64, or in complex128 if an operand is complex.
+    Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
 
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
@@ -288,7 +311,8 @@ def float_power_(input, exponent):
 
 @_operator("neg")
 def neg(input, *, out=None):
-    """Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+    """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
+    error.
 
     >>> torch.neg(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -297,7 +321,8 @@ def neg(input, *, out=None):
 
 @_operator("neg", inplace=True)
 def neg_(input):
-    """Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+    """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
+    error.
 
     >>> torch.neg(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -306,8 +331,10 @@ def neg_(input):
 
 @_operator("negative")
 def negative(input, *, out=None):
-    """Another name of `neg`.
-    Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+    """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
+    error.
+
+    Alias of `neg`.
 
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -316,8 +343,10 @@ def negative(input, *, out=None):
 
 @_operator("negative", inplace=True)
 def negative_(input):
-    """Another name of `neg`.
-    Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
+    """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
+    error.
+
+    Alias of `neg`.
 
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -326,7 +355,7 @@ def negative_(input):
 
 @_operator("positive")
 def positive(input):
-    """Gives `input` itself. bool is refused.
+    """Returns `input`, as the unary plus operator. bool is an error.
 
     >>> torch.positive(torch.tensor([1., -2.]))
     tensor([ 1., -2.])
@@ -335,7 +364,7 @@ def positive(input):
 
 @_operator("square")
 def square(input, *, out=None):
-    """Squares every element. Integers wrap; bool counts as int64.
+    """Computes the square of each element. Integers wrap around; bool is converted to int64.
 
     >>> torch.square(torch.tensor([1., -2.]))
     tensor([1., 4.])
@@ -344,7 +373,7 @@ def square(input, *, out=None):
 
 @_operator("square", inplace=True)
 def square_(input):
-    """Squares every element. Integers wrap; bool counts as int64.
+    """Computes the square of each element. Integers wrap around; bool is converted to int64.
 
     >>> torch.square(torch.tensor([1., -2.]))
     tensor([1., 4.])
@@ -353,7 +382,8 @@ def square_(input):
 
 @_operator("reciprocal")
 def reciprocal(input, *, out=None):
-    """1 / `input`, element by element.
+    """Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
+    default dtype.
 
     >>> torch.reciprocal(torch.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
@@ -362,7 +392,8 @@ def reciprocal(input, *, out=None):
 
 @_operator("reciprocal", inplace=True)
 def reciprocal_(input):
-    """1 / `input`, element by element.
+    """Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
+    default dtype.
 
     >>> torch.reciprocal(torch.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
@@ -371,7 +402,8 @@ def reciprocal_(input):
 
 @_operator("abs")
 def abs(input, *, out=None):
-    """The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+    """Computes the absolute value of each element. That of a complex number is real. The most negative
+    integer has no absolute value, and is returned unchanged.
 
     >>> torch.abs(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -382,7 +414,8 @@ def abs(input, *, out=None):
 
 @_operator("abs", inplace=True)
 def abs_(input):
-    """The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+    """Computes the absolute value of each element. That of a complex number is real. The most negative
+    integer has no absolute value, and is returned unchanged.
 
     >>> torch.abs(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -393,8 +426,10 @@ def abs_(input):
 
 @_operator("absolute")
 def absolute(input, *, out=None):
-    """Another name of `abs`.
-    The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+    """Computes the absolute value of each element. That of a complex number is real. The most negative
+    integer has no absolute value, and is returned unchanged.
+
+    Alias of `abs`.
 
     >>> torch.absolute(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -405,8 +440,10 @@ def absolute(input, *, out=None):
 
 @_operator("absolute", inplace=True)
 def absolute_(input):
-    """Another name of `abs`.
-    The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
+    """Computes the absolute value of each element. That of a complex number is real. The most negative
+    integer has no absolute value, and is returned unchanged.
+
+    Alias of `abs`.
 
     >>> torch.absolute(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -417,7 +454,7 @@ def absolute_(input):
 
 @_operator("sign")
 def sign(input, *, out=None):
-    """-1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+    """Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
 
     >>> torch.sign(torch.tensor([3., 0., -2.]))
     tensor([ 1.,  0., -1.])
@@ -426,7 +463,7 @@ def sign(input, *, out=None):
 
 @_operator("sign", inplace=True)
 def sign_(input):
-    """-1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
+    """Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
 
     >>> torch.sign(torch.tensor([3., 0., -2.]))
     tensor([ 1.,  0., -1.])
@@ -435,7 +472,7 @@ def sign_(input):
 
 @_operator("sgn")
 def sgn(input, *, out=None):
-    """The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+    """Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
 
     >>> torch.sgn(torch.tensor([3+4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
@@ -444,7 +481,7 @@ def sgn(input, *, out=None):
 
 @_operator("sgn", inplace=True)
 def sgn_(input):
-    """The sign of every element; of a complex number z, z / |z|, and 0 of 0.
+    """Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
 
     >>> torch.sgn(torch.tensor([3+4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
@@ -453,7 +490,8 @@ def sgn_(input):
 
 @_operator("copysign")
 def copysign(input, other, *, out=None):
-    """The magnitude of `input` with the sign of `other`; the shapes broadcast.
+    """Returns the magnitude of `input` with the sign of `other`, element by element. Shapes are
+    broadcast.
 
     >>> torch.copysign(torch.tensor([1., 2.]), -1)
     tensor([-1., -2.])
@@ -462,7 +500,8 @@ def copysign(input, other, *, out=None):
 
 @_operator("copysign", inplace=True)
 def copysign_(input, other):
-    """The magnitude of `input` with the sign of `other`; the shapes broadcast.
+    """Returns the magnitude of `input` with the sign of `other`, element by element. Shapes are
+    broadcast.
 
     >>> torch.copysign(torch.tensor([1., 2.]), -1)
     tensor([-1., -2.])
@@ -471,7 +510,7 @@ def copysign_(input, other):
 
 @_operator("addcmul")
 def addcmul(input, tensor1, tensor2, *, value=1, out=None):
-    """`input` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+    """Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
@@ -480,7 +519,7 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
 
 @_operator("addcmul", inplace=True)
 def addcmul_(input, tensor1, tensor2, *, value=1):
-    """`input` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
+    """Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
@@ -489,7 +528,8 @@ def addcmul_(input, tensor1, tensor2, *, value=1):
 
 @_operator("addcdiv")
 def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
-    """`input` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+    """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. `tensor1`
+    and `tensor2` must not both be integers.
 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
@@ -498,7 +538,8 @@ def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
 
 @_operator("addcdiv", inplace=True)
 def addcdiv_(input, tensor1, tensor2, *, value=1):
-    """`input` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
+    """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. `tensor1`
+    and `tensor2` must not both be integers.
 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
@@ -507,7 +548,8 @@ def addcdiv_(input, tensor1, tensor2, *, value=1):
 
 @_operator("lerp")
 def lerp(input, end, weight, *, out=None):
-    """`input` + `weight` * (`end` - `input`), element by element; the shapes broadcast. The tensors must have one dtype.
+    """Interpolates linearly: `input + weight * (end - input)`, element by element. Shapes are broadcast.
+    The tensors must have the same dtype.
 
     >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
@@ -516,7 +558,8 @@ def lerp(input, end, weight, *, out=None):
 
 @_operator("lerp", inplace=True)
 def lerp_(input, end, weight):
-    """`input` + `weight` * (`end` - `input`), element by element; the shapes broadcast. The tensors must have one dtype.
+    """Interpolates linearly: `input + weight * (end - input)`, element by element. Shapes are broadcast.
+    The tensors must have the same dtype.
 
     >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
@@ -525,337 +568,382 @@ def lerp_(input, end, weight):
 
 @_operator("set_requires_grad")
 def set_requires_grad(input, requires_grad=True):
-    """Says whether the gradient of `input` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of
-    floating and complex dtypes have gradients; what was computed of tensors with gradients has them anyway.
+    """Sets whether autograd computes the gradient of `input`. Operations on it are then added to the
+    autograd graph, and `backward` accumulates its gradient. Requires a floating-point or complex
+    dtype; a result of differentiable operations always requires grad.
     """
 
 
 @_operator("requires_grad")
 def requires_grad(input):
-    """Whether the gradient of `input` is wanted, or that of something it was computed of."""
+    """Returns whether autograd computes the gradient of `input`, a leaf that requires grad or a result
+    computed from one.
+    """
 
 
 @_operator("is_leaf")
 def is_leaf(input):
-    """Whether `input` is not the result of a recorded call."""
+    """Returns whether `input` is a leaf of the autograd graph: it has no grad_fn."""
 
 
 @_operator("output_nr")
 def output_nr(input):
-    """Which of the results of the recorded call that made it `input` is; 0 for leaves."""
+    """Returns the index of `input` among the outputs of its grad_fn; 0 for leaves."""
 
 
 @_operator("grad_fn_name")
 def grad_fn_name(input):
-    """The name of the recorded call that made `input`, such as AddBackward0; empty for leaves. Free it with tensor_string_free."""
+    """Returns the name of the grad_fn of `input`, such as AddBackward0; empty for leaves."""
 
 
 @_operator("grad")
 def grad(input):
-    """The gradient of `input` that `backward` has summed up, sharing its memory; NULL where there is none."""
+    """Returns the gradient of `input` that `backward` accumulated, sharing its memory; none if there is
+    no gradient.
+    """
 
 
 @_operator("set_grad")
 def set_grad(input, grad):
-    """Gives `input` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent."""
+    """Sets the gradient of `input`, which must have its dtype, device and shape, and shares its memory;
+    removes it if `grad` is omitted.
+    """
 
 
 @_operator("set_data_")
 def set_data_(input, data):
-    """Makes `input` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Both must be
-    strided, or both of one sparse layout (and one dtype), or both quantized. Where its gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
+    """Replaces the data of `input` by those of `data`: dtype, device, shape and memory. The autograd
+    graph of `input` is unchanged. Both must be strided, or of the same sparse layout and dtype, or
+    quantized; if `input` requires grad, `data` must be floating-point or complex. Operations that
+    saved a leaf use the new elements.
     """
 
 
 @_operator("retain_grad")
 def retain_grad(input):
-    """Has `backward` keep the gradient of `input`, which is no leaf, too. Leaves keep theirs anyway."""
+    """Makes `backward` also store the gradient of the non-leaf tensor `input`. Leaves always store it."""
 
 
 @_operator("retains_grad")
 def retains_grad(input):
-    """Whether `retain_grad` was called on `input`, which is no leaf."""
+    """Returns whether `retain_grad` was called for the non-leaf tensor `input`."""
 
 
 @_operator("detach_")
 def detach_(input):
-    """Takes `input`, which must not be a view, out of the graph: it is a leaf that requires no gradient from then on."""
+    """Detaches `input` from the autograd graph, in place: it becomes a leaf that does not require grad.
+    A view is an error.
+    """
 
 
 @_operator("backward")
 def backward(tensors, gradients=(), retain_graph=None, create_graph=False, inputs=()):
-    """Adds the gradients of `tensors` to those of the leaves that they were computed of, or of `inputs` alone where there are any.
-    `gradients` are those to begin with, none or one for each tensor; 1 where one is absent, for a tensor of one element. What the
-    recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
-    retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
-    received their gradients keep them.
+    """Computes the gradients of `tensors` with respect to the leaves of the autograd graph, and
+    accumulates them in the leaves, or only in `inputs`, if given. `gradients` are the gradients
+    with respect to `tensors`, one for each or none; a missing one is 1 for a tensor of one element.
+
+    Saved tensors are freed, unless `retain_graph` is true: a second backward pass is then an error.
+    `create_graph` adds the backward pass to the autograd graph, for higher-order gradients, and
+    retains the graph by default. After an error, leaves keep the gradients that they received.
     """
 
 
 @_operator("autograd_grad")
 def autograd_grad(outputs, inputs, grad_outputs=(), retain_graph=None, create_graph=False, allow_unused=False, materialize_grads=False):
-    """The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
-    for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
-    `materialize_grads`. Free the list with tensor_list_free.
+    """Computes and returns the gradients of `outputs` with respect to `inputs`, without accumulating
+    them in tensors. The other arguments are those of `backward`. If no output depends on an input,
+    it is an error, or returns none with `allow_unused`, or zeros with `materialize_grads`.
     """
 
 
 @_operator("graph_reads")
 def graph_reads(outputs, inputs):
-    """What a run from `outputs`, toward `inputs` where there are any, would read of the memory that the graph keeps: what the recorded
-    calls that it goes through saved, each part once, without a history. Who runs one beside other work keeps these as they are until
-    it ends. Free the list with tensor_list_free.
+    """Returns the saved tensors that a backward pass from `outputs` to `inputs`, if given, would read,
+    each memory once, detached. A caller that runs a backward pass concurrently must not modify them
+    until it ends.
     """
 
 
 @_operator("graph_writes")
 def graph_writes(outputs, inputs, capture):
-    """The gradients that a run from `outputs`, toward `inputs` where there are any, would add to in their place: those that leaves have,
-    without `capture`, and those that are retained. A run of tensor_autograd_grad is one with `capture`. See graph_reads.
+    """Returns the gradients that a backward pass from `outputs` to `inputs`, if given, would modify in
+    place: those of leaves, unless `capture` is true, and retained ones. `capture` describes a pass
+    of `autograd_grad`. See `graph_reads`.
     """
 
 
 @_operator("grad_fn")
 def grad_fn(input):
-    """The recorded call that made `input`, NULL for a leaf. As long as a handle to it lives, so does what it saved, and the graph
-    behind it. Free it with tensor_node_free.
+    """Returns the node of the autograd graph that computed `input`; none for a leaf. A handle keeps the
+    saved tensors of the node, and the graph behind it.
     """
 
 
 @_operator("gradient_edge", results="node output")
 def gradient_edge(input):
-    """Where the gradient of `input`, which must be wanted, goes: to result `output` of the recorded call that made it, for a leaf to
-    result 0 of the node AccumulateGrad that adds it to `tensor_grad`. Free the node with tensor_node_free.
+    """Returns where the gradient of `input`, which must require grad, flows: output `output` of its
+    grad_fn, or, for a leaf, output 0 of the AccumulateGrad node.
     """
 
 
 @_operator("node_name")
 def node_name(input):
-    """The name of the recorded call, such as AddBackward0. Free it with tensor_string_free."""
+    """Returns the name of a node of the autograd graph, such as AddBackward0."""
 
 
 @_operator("node_id")
 def node_id(input):
-    """A number that no other node has as long as this one lives, whatever handle it is asked of."""
+    """Returns a number that is unique among live nodes, and equal for all handles of a node."""
 
 
 @_operator("node_weak")
 def node_weak(input):
-    """A handle that does not keep the node: once nothing else does, it can only be freed; what is asked of it then is an error. Free
-    it with tensor_node_free.
+    """Returns a weak reference to the node, a handle that does not keep it. After the node is
+    released, the handle can only be freed; other calls are an error.
     """
 
 
 @_operator("node_edges")
 def node_edges(input):
-    """The number of operands of the recorded call whose gradients it may compute."""
+    """Returns the number of inputs of the node that may receive gradients."""
 
 
 @_operator("node_edge", results="node output")
 def node_edge(input, i):
-    """Where the gradient of operand `i` goes: to result `output` of a node, NULL where it is not wanted. Free the node with
-    tensor_node_free.
+    """Returns where the gradient of input `i` flows: an output of a node, or none if it does not
+    require grad.
     """
 
 
 @_operator("node_variable")
 def node_variable(input):
-    """The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes."""
+    """Returns the leaf in which an AccumulateGrad node accumulates gradients, sharing its memory and
+    autograd metadata; none for other nodes.
+    """
 
 
 @_operator("node_result")
 def node_result(input, output):
-    """What stands for result `output` of a recorded call where gradients are asked for, among the tensors or the inputs of
-    tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
+    """Returns a tensor that represents output `output` of the node in the arguments of `backward` and
+    `autograd_grad`: zeros of its shape and dtype, with this grad_fn. For an AccumulateGrad node it
+    is the leaf.
     """
 
 
 @_operator("node_saved")
 def node_saved(input):
-    """What the recorded call saved, in the order in which it did: with the history that it had, so that what is computed of it can
-    be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
+    """Returns the saved tensors of the node, in order, with their autograd metadata, so that results
+    computed from them are differentiable. An error if they were freed or modified in place.
     """
 
 
 @_operator("node_saved_names")
 def node_saved_names(input):
-    """The names of the arguments and results that the recorded call saves where its derivatives need them, with spaces between and
-    [] after that of a list. Free it with tensor_string_free.
+    """Returns the names of the arguments and results that the node saves if its derivatives require
+    them, separated by spaces, with [] after the name of a list.
     """
 
 
 @_operator("node_saved_as")
 def node_saved_as(input, name):
-    """What the recorded call saved of the argument or result `name`, one of node_saved_names: NULL where no derivative that is wanted
-    needs it. See node_saved.
+    """Returns the saved tensors of the argument or result `name`, one of `node_saved_names`; none
+    where no required derivative uses it. See `node_saved`.
     """
 
 
 @_operator("node_pack_saved")
 def node_pack_saved(input, name, i, pack, unpack, drop, context, deleter):
-    """Has the recorded call keep what `pack` makes of number `i` of node_saved_as instead of the tensor, and `unpack` make the tensor
-    again. An error where it keeps such a thing already, or nothing. See push_saved_tensors_hooks.
+    """Packs saved tensor `i` of `node_saved_as`: the node stores the result of `pack`, and `unpack`
+    restores the tensor. An error if it is packed already, or missing. See
+    `push_saved_tensors_hooks`.
     """
 
 
 @_operator("node_call")
 def node_call(input, grads):
-    """The gradients of the operands of the recorded call, NULL for those that are not wanted, from those of its results, NULL for none: as
-    a run computes them, without hooks. They are recorded where calls are, and what the call saved stays. A node AccumulateGrad
-    adds to the gradient of its leaf, and gives an empty list. Free the list with tensor_list_free.
+    """Computes the gradients of the inputs of the node from those of its outputs, without hooks; none
+    stands for a missing gradient. The operations are added to the autograd graph if autograd is
+    enabled, and saved tensors are retained. An AccumulateGrad node accumulates in its leaf, and
+    returns an empty list.
     """
 
 
 @_operator("node_set_context")
 def node_set_context(input, context, deleter):
-    """Attaches something of the program's to the node, in place of what was attached: `deleter`, which may be NULL, is called once
-    with `context` when the node goes or gets another one, from whichever thread that happens on.
+    """Attaches a user-defined context to the node, and replaces the previous one. `deleter` (optional)
+    is called once with `context`, from any thread, when the node is released or gets another
+    context.
     """
 
 
 @_operator("node_context")
 def node_context(input):
-    """The context of node_set_context, or of record_function; NULL for none."""
+    """Returns the context of `node_set_context` or `record_function`; none if there is none."""
 
 
 @_operator("register_hook")
 def register_hook(input, hook, context, deleter):
-    """Has `hook` called with the gradient of `input`, which must be wanted, whenever a run has computed it, before it goes on: what
-    the hook makes, of the same shape, dtype and device, takes its place; nothing made leaves it. Hooks are called in the order of
-    their registration. One of a tensor that a recorded call made stays with that call, also when an operator in place gives the
-    tensor another one. `deleter`, which may be NULL, is called once with `context` when the hook is removed, or goes with the
-    tensor or the call; not after an error. The result is the hook's number, for remove_hook.
+    """Registers a hook that is called with the gradient of `input`, which must require grad, in each
+    backward pass. A gradient that the hook returns, of the same shape, dtype and device, replaces
+    it.
+
+    Hooks are called in the order of registration. The hook of a non-leaf tensor belongs to its
+    grad_fn, also after an in-place operator changes the grad_fn. `deleter` (optional) is called
+    once with `context` when the hook is removed or released, and not after an error. Returns the id
+    of the hook, for `remove_hook`.
     """
 
 
 @_operator("register_multi_grad_hook")
 def register_multi_grad_hook(tensors, first, hook, context, deleter):
-    """Has `hook` called with the gradients of `tensors`, which must be wanted: in each run once the last of them that the run comes to
-    is computed, with NULL for those that it does not come to; with `first`, with the first of them alone. What the hook makes is
-    ignored. See register_hook; the number removes all. `deleter` is called with `context` when the hook is removed, or has gone
-    with every one of the tensors.
+    """Registers a hook that is called with the gradients of several `tensors`, which must require
+    grad: in each backward pass when the last of them is computed, with none for those that the pass
+    does not reach, or, with `first`, when the first is computed, with that one alone. The result of
+    the hook is ignored. `remove_hook` removes all registrations by the id. See `register_hook`.
     """
 
 
 @_operator("register_post_accumulate_grad_hook")
 def register_post_accumulate_grad_hook(input, hook, context, deleter):
-    """Has `hook` called with `input`, a leaf, whenever a run has added to its gradient; what it makes is ignored. See register_hook."""
+    """Registers a hook that is called with the leaf `input` after a backward pass has accumulated its
+    gradient. The result of the hook is ignored. See `register_hook`.
+    """
 
 
 @_operator("node_register_hook")
 def node_register_hook(input, hook, context, deleter):
-    """Has `hook` called when a run has gone through the node, with the gradients of its operands, as many as it may make, and then
-    those of its results. What it makes takes the place of the gradients of operands. See register_hook.
+    """Registers a hook that is called after the node was executed in a backward pass, with the
+    gradients of its inputs, followed by those of its outputs. Gradients that the hook returns
+    replace those of the inputs. See `register_hook`.
     """
 
 
 @_operator("node_register_prehook")
 def node_register_prehook(input, hook, context, deleter):
-    """Has `hook` called before a run goes through the node, with the gradients of its results, in whose place comes what it makes.
-    See register_hook.
+    """Registers a hook that is called before the node is executed in a backward pass, with the
+    gradients of its outputs, which the gradients that it returns replace. See `register_hook`.
     """
 
 
 @_operator("remove_hook")
 def remove_hook(hook):
-    """Removes a hook by its number; nothing where it is gone. A run that is under way may still call it."""
+    """Removes the hook with the given id; does nothing if it was removed. A backward pass that is
+    executing may still call it.
+    """
 
 
 @_operator("push_saved_tensors_hooks")
 def push_saved_tensors_hooks(pack, unpack, drop, context, deleter):
-    """From now on, recorded calls of the calling thread do not save tensors: they save what `pack` makes of them, which must not
-    write to them. Where a gradient needs one, `unpack` makes a tensor again, of the same shape, dtype and device. `drop`, which
-    may be NULL, is called once with what `pack` made when the call that saved it goes or what it saved is freed, and `deleter`,
-    which may be NULL, once with `context`, which all but `drop` are given, when nothing is left that was packed and the hooks are
-    popped; both from whichever thread that happens on. After an error neither is called.
+    """Makes operations of the calling thread store the results of `pack` instead of saved tensors,
+    until `pop_saved_tensors_hooks`. `pack` must not modify the tensor. `unpack` restores a tensor
+    of the same shape, dtype and device when a backward pass needs it.
+
+    `drop` (optional) is called once with each result of `pack` when it is released, and `deleter`
+    (optional) once with `context` when the hooks are popped and nothing is packed any more; both
+    from any thread. `pack`, `unpack` and `deleter` receive `context`. After an error neither is
+    called.
     """
 
 
 @_operator("pop_saved_tensors_hooks")
 def pop_saved_tensors_hooks():
-    """Ends what the thread's last push_saved_tensors_hooks began."""
+    """Removes the hooks of the last `push_saved_tensors_hooks` of the calling thread."""
 
 
 @_operator("record_function")
 def record_function(name, inputs, outputs, constant, saved, materialize, backward, context, deleter):
-    """Records that `outputs` were computed of `inputs`, by steps that were not recorded themselves, as the call `name`. A run calls
-    `backward` with the gradients of the outputs, zeros for those that have none with `materialize`, NULL otherwise: it makes
-    those of the inputs, NULL for none. With create_graph it is recorded itself. Outputs that are inputs were written to in place.
-    Those whose positions are in `constant`, and integers, have no gradient; a position of no output is an index error. `saved` is kept for `backward`, which gets it by
-    node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
-    may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
-    with tensor_node_free.
+    """Adds a custom function `name` to the autograd graph, which computed `outputs` from `inputs`. A
+    backward pass calls `backward` with the gradients of the outputs, with zeros for missing ones if
+    `materialize` is true, and it returns those of the inputs. With `create_graph`, its operations
+    are added to the graph.
+
+    Outputs that are also inputs were modified in place. Outputs whose indices are in `constant`,
+    and integers, receive no gradient; an index out of range is an error. `saved` tensors are
+    available to `backward` by `node_saved`. If no input requires grad or autograd is disabled, does
+    nothing and returns none. `deleter` (optional) is called once with `context` when the node is
+    released, immediately if there is none, and not after an error.
     """
 
 
 @_operator("record_function_weak")
 def record_function_weak(name, inputs, outputs, constant, saved, materialize, backward, context, deleter):
-    """Records a custom function as record_function does, and returns a handle of node_weak, which does not keep the node."""
+    """Adds a custom function to the autograd graph as `record_function` does, and returns a weak
+    reference to its node. See `node_weak`.
+    """
 
 
 @_operator("get_version")
 def get_version(input):
-    """How often operators have written to the storage of `input`; what a recorded call saved must not have changed when its gradient
-    is computed.
+    """Returns the version counter of the storage of `input`, which counts in-place writes. A backward
+    pass requires that saved tensors have their version.
     """
 
 
 @_operator("increment_version")
 def increment_version(input):
-    """Counts a write to the storage of `input` that no operator made."""
+    """Increments the version counter of the storage of `input`, for a write that was made without an
+    operator.
+    """
 
 
 @_operator("set_detect_anomaly")
 def set_detect_anomaly(enabled, check_nan):
-    """Sets for the process whether runs look out for faults: with `check_nan` a derivative that gives NaN is an error, which names
-    the recorded call; the watcher of set_anomaly_watcher is told of calls that are recorded, and of those whose derivatives fail.
+    """Enables or disables anomaly detection of autograd for the process. With `check_nan`, a
+    derivative that returns NaN is an error, which names the operation. The watcher of
+    `set_anomaly_watcher` is notified of operations on the autograd graph, and of those whose
+    derivatives fail.
     """
 
 
 @_operator("is_anomaly_enabled")
 def is_anomaly_enabled():
-    """Whether set_detect_anomaly has enabled it."""
+    """Returns whether anomaly detection of autograd is enabled."""
 
 
 @_operator("is_anomaly_check_nan_enabled")
 def is_anomaly_check_nan_enabled():
-    """Whether NaN is an error where set_detect_anomaly is enabled."""
+    """Returns whether anomaly detection treats NaN as an error."""
 
 
 @_operator("set_anomaly_watcher")
 def set_anomaly_watcher(watcher, context):
-    """Sets the function of the process that is told, while set_detect_anomaly is enabled, of each call that is recorded, from within
-    it, and of that in whose derivatives a run has failed. NULL for none.
+    """Sets the callback of the process that is notified, while anomaly detection is enabled, of each
+    operation that is added to the autograd graph, and of that whose derivative failed in a backward
+    pass.
     """
 
 
 @_operator("new_handle")
 def new_handle(input):
-    """Another handle to `input`, which shares its memory and its history, and has the geometry that it has now."""
+    """Returns another handle to `input`, which shares its memory and autograd metadata, and has its
+    present shape and strides.
+    """
 
 
 @_operator("is_grad")
 def is_grad(input, other):
-    """Whether `other` is the gradient of `input` as `grad` gives it: over the same memory, and of the same geometry."""
+    """Returns whether `other` is the gradient of `input`: it has the same memory, shape and strides."""
 
 
 @_operator("untracked")
 def untracked(input):
-    """`input` without its history, over the same memory: what operators write to it is not counted, so that what recorded calls saved
-    counts as unchanged.
+    """Returns a tensor that shares memory with `input`, detached, with a separate version counter:
+    autograd does not detect in-place writes to it.
     """
 
 
 @_operator("is_inference")
 def is_inference(input):
-    """Whether `input` was made in inference mode, or is a view of such a tensor: recorded calls do not save it, and outside of that
-    mode it is not written to.
+    """Returns whether `input` is an inference tensor: it was created in inference mode, or is a view of
+    such a tensor. It cannot be saved for a backward pass, and cannot be modified outside of
+    inference mode.
     """
 
 
 @_operator("eq")
 def eq(input, other, *, out=None):
-    """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
+    """Compares element by element whether `input` equals `other`. Shapes are broadcast. Returns a bool
+    tensor.
 
     >>> torch.eq(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
@@ -864,7 +952,8 @@ def eq(input, other, *, out=None):
 
 @_operator("eq", inplace=True)
 def eq_(input, other):
-    """Whether `input` equals `other`, element by element, as bool; the shapes broadcast.
+    """Compares element by element whether `input` equals `other`. Shapes are broadcast. Returns a bool
+    tensor.
 
     >>> torch.eq(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
@@ -873,7 +962,8 @@ def eq_(input, other):
 
 @_operator("ne")
 def ne(input, other, *, out=None):
-    """Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
+    """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
+    bool tensor.
 
     >>> torch.ne(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -882,7 +972,8 @@ def ne(input, other, *, out=None):
 
 @_operator("ne", inplace=True)
 def ne_(input, other):
-    """Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
+    """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
+    bool tensor.
 
     >>> torch.ne(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -891,8 +982,10 @@ def ne_(input, other):
 
 @_operator("not_equal")
 def not_equal(input, other, *, out=None):
-    """Another name of `ne`.
-    Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
+    """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
+    bool tensor.
+
+    Alias of `ne`.
 
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -901,8 +994,10 @@ def not_equal(input, other, *, out=None):
 
 @_operator("not_equal", inplace=True)
 def not_equal_(input, other):
-    """Another name of `ne`.
-    Whether `input` differs from `other`, element by element, as bool; the shapes broadcast.
+    """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
+    bool tensor.
+
+    Alias of `ne`.
 
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -911,7 +1006,8 @@ def not_equal_(input, other):
 
 @_operator("lt")
 def lt(input, other, *, out=None):
-    """Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
+    bool tensor. Complex numbers are an error.
 
     >>> torch.lt(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -920,7 +1016,8 @@ def lt(input, other, *, out=None):
 
 @_operator("lt", inplace=True)
 def lt_(input, other):
-    """Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
+    bool tensor. Complex numbers are an error.
 
     >>> torch.lt(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -929,8 +1026,10 @@ def lt_(input, other):
 
 @_operator("less")
 def less(input, other, *, out=None):
-    """Another name of `lt`.
-    Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
+    bool tensor. Complex numbers are an error.
+
+    Alias of `lt`.
 
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -939,8 +1038,10 @@ def less(input, other, *, out=None):
 
 @_operator("less", inplace=True)
 def less_(input, other):
-    """Another name of `lt`.
-    Whether `input` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
+    bool tensor. Complex numbers are an error.
+
+    Alias of `lt`.
 
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -949,7 +1050,8 @@ def less_(input, other):
 
 @_operator("le")
 def le(input, other, *, out=None):
-    """Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is less than or equal to `other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
     >>> torch.le(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -958,7 +1060,8 @@ def le(input, other, *, out=None):
 
 @_operator("le", inplace=True)
 def le_(input, other):
-    """Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is less than or equal to `other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
     >>> torch.le(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -967,8 +1070,10 @@ def le_(input, other):
 
 @_operator("less_equal")
 def less_equal(input, other, *, out=None):
-    """Another name of `le`.
-    Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is less than or equal to `other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Alias of `le`.
 
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -977,8 +1082,10 @@ def less_equal(input, other, *, out=None):
 
 @_operator("less_equal", inplace=True)
 def less_equal_(input, other):
-    """Another name of `le`.
-    Whether `input` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is less than or equal to `other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Alias of `le`.
 
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -987,7 +1094,8 @@ def less_equal_(input, other):
 
 @_operator("gt")
 def gt(input, other, *, out=None):
-    """Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
+    Returns a bool tensor. Complex numbers are an error.
 
     >>> torch.gt(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -996,7 +1104,8 @@ def gt(input, other, *, out=None):
 
 @_operator("gt", inplace=True)
 def gt_(input, other):
-    """Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
+    Returns a bool tensor. Complex numbers are an error.
 
     >>> torch.gt(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -1005,8 +1114,10 @@ def gt_(input, other):
 
 @_operator("greater")
 def greater(input, other, *, out=None):
-    """Another name of `gt`.
-    Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
+    Returns a bool tensor. Complex numbers are an error.
+
+    Alias of `gt`.
 
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -1015,8 +1126,10 @@ def greater(input, other, *, out=None):
 
 @_operator("greater", inplace=True)
 def greater_(input, other):
-    """Another name of `gt`.
-    Whether `input` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
+    Returns a bool tensor. Complex numbers are an error.
+
+    Alias of `gt`.
 
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -1025,7 +1138,8 @@ def greater_(input, other):
 
 @_operator("ge")
 def ge(input, other, *, out=None):
-    """Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
     >>> torch.ge(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1034,7 +1148,8 @@ def ge(input, other, *, out=None):
 
 @_operator("ge", inplace=True)
 def ge_(input, other):
-    """Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
 
     >>> torch.ge(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1043,8 +1158,10 @@ def ge_(input, other):
 
 @_operator("greater_equal")
 def greater_equal(input, other, *, out=None):
-    """Another name of `ge`.
-    Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Alias of `ge`.
 
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1053,8 +1170,10 @@ def greater_equal(input, other, *, out=None):
 
 @_operator("greater_equal", inplace=True)
 def greater_equal_(input, other):
-    """Another name of `ge`.
-    Whether `input` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
+    """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
+    broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Alias of `ge`.
 
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1063,7 +1182,7 @@ def greater_equal_(input, other):
 
 @_operator("equal")
 def equal(input, other):
-    """Whether the tensors have the same size and equal elements. NaN equals nothing.
+    """Returns whether two tensors have the same shape and equal elements. NaN is not equal to NaN.
 
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
     True
@@ -1072,8 +1191,9 @@ def equal(input, other):
 
 @_operator("isclose")
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether |`input` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
-    close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
+    """Compares element by element whether `|input - other| <= atol + rtol * |other|`. Returns a bool
+    tensor. Equal infinities are close; NaN is close to NaN if `equal_nan` is true. The dtypes must
+    be equal, and the tolerances must not be negative.
 
     >>> torch.isclose(torch.tensor([1., 2.]), torch.tensor([1. + 1e-9, 3.]))
     tensor([ True, False])
@@ -1082,7 +1202,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @_operator("allclose")
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether `isclose` holds for every element.
+    """Returns whether all elements of `input` and `other` are close, as `isclose` defines it.
 
     >>> torch.allclose(torch.tensor([1., 2.]), torch.tensor([1., 3.]))
     False
@@ -1091,7 +1211,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @_operator("isnan")
 def isnan(input):
-    """Whether every element is NaN; of a complex number, either part, as bool.
+    """Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
 
     >>> torch.isnan(torch.tensor([1., float('nan'), float('inf')]))
     tensor([False,  True, False])
@@ -1100,7 +1220,8 @@ def isnan(input):
 
 @_operator("isinf")
 def isinf(input):
-    """Whether every element is infinite; of a complex number, either part, as bool.
+    """Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
+    part.
 
     >>> torch.isinf(torch.tensor([1., float('nan'), float('inf')]))
     tensor([False, False,  True])
@@ -1109,7 +1230,7 @@ def isinf(input):
 
 @_operator("isfinite")
 def isfinite(input):
-    """Whether every element is finite; of a complex number, both parts, as bool.
+    """Returns a bool tensor, true where an element is finite, with both parts of a complex element.
 
     >>> torch.isfinite(torch.tensor([1., float('nan'), float('inf')]))
     tensor([ True, False, False])
@@ -1118,7 +1239,8 @@ def isfinite(input):
 
 @_operator("isreal")
 def isreal(input):
-    """Whether every element is real: the imaginary part is 0, as bool.
+    """Returns a bool tensor, true where an element is real, or the imaginary part of a complex element
+    is 0.
 
     >>> torch.isreal(torch.tensor([1., float('nan'), float('inf')]))
     tensor([True, True, True])
@@ -1127,7 +1249,7 @@ def isreal(input):
 
 @_operator("isposinf")
 def isposinf(input, *, out=None):
-    """Whether every element is plus infinity, as bool. Complex numbers are refused.
+    """Returns a bool tensor, true where an element is plus infinity. Complex numbers are an error.
 
     >>> torch.isposinf(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False, False,  True])
@@ -1136,7 +1258,7 @@ def isposinf(input, *, out=None):
 
 @_operator("isneginf")
 def isneginf(input, *, out=None):
-    """Whether every element is minus infinity, as bool. Complex numbers are refused.
+    """Returns a bool tensor, true where an element is minus infinity. Complex numbers are an error.
 
     >>> torch.isneginf(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False,  True, False])
@@ -1145,7 +1267,8 @@ def isneginf(input, *, out=None):
 
 @_operator("signbit")
 def signbit(input, *, out=None):
-    """Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
+    """Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
+    numbers are an error.
 
     >>> torch.signbit(torch.tensor([0., -float('inf'), float('inf')]))
     tensor([False,  True, False])
@@ -1154,7 +1277,8 @@ def signbit(input, *, out=None):
 
 @_operator("complex.parts")
 def complex(real, imag, *, out=None):
-    """Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
+    """Creates complex numbers from real and imaginary parts, which must have the same floating-point
+    dtype. Shapes are broadcast.
 
     >>> torch.complex(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.+2.j])
@@ -1163,7 +1287,8 @@ def complex(real, imag, *, out=None):
 
 @_operator("polar")
 def polar(abs, angle, *, out=None):
-    """Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
+    """Creates complex numbers from polar coordinates: `abs * exp(i * angle)`, with angles in radians.
+    Both must have the same floating-point dtype. Shapes are broadcast.
 
     >>> torch.polar(torch.tensor([2.]), torch.tensor([0.]))
     tensor([2.+0.j])
@@ -1172,7 +1297,7 @@ def polar(abs, angle, *, out=None):
 
 @_operator("real")
 def real(input):
-    """A view of the real parts; a real tensor itself.
+    """Returns a view of the real parts, or `input` if it is real.
 
     >>> torch.real(torch.tensor([1+2j]))
     tensor([1.])
@@ -1181,7 +1306,8 @@ def real(input):
 
 @_operator("imag")
 def imag(input):
-    """Returns a view of the imaginary parts, negated where `input` is a conjugated view. Raises an error for real tensors.
+    """Returns a view of the imaginary parts, negated if `input` is a conjugated view. A real tensor is
+    an error.
 
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
@@ -1190,7 +1316,8 @@ def imag(input):
 
 @_operator("view_as_real")
 def view_as_real(input):
-    """Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
+    """Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
+    is an error.
 
     >>> torch.view_as_real(torch.tensor([1+2j]))
     tensor([[1., 2.]])
@@ -1199,7 +1326,8 @@ def view_as_real(input):
 
 @_operator("view_as_complex")
 def view_as_complex(input):
-    """A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+    """Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
+    must be 1; the other strides and the storage offset must be even.
 
     >>> torch.view_as_complex(torch.tensor([[1., 2.]]))
     tensor([1.+2.j])
@@ -1208,8 +1336,9 @@ def view_as_complex(input):
 
 @_operator("conj")
 def conj(input):
-    """Returns a view of `input` whose elements are the complex conjugates of its elements, computed when they are read; a real tensor itself. `is_conj` reports
-    such a view, `resolve_conj` computes its elements.
+    """Returns a view of `input` with conjugated elements, computed lazily when they are read, or `input`
+    if it is real. `is_conj` returns whether a tensor is such a view, and `resolve_conj`
+    materializes it.
 
     >>> torch.conj(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -1218,14 +1347,14 @@ def conj(input):
 
 @_operator("neg_view")
 def neg_view(input):
-    """Returns a view of `input` whose elements are the negatives of its elements, computed when they are read, as `imag` of a conjugated tensor is.
-    `is_neg` reports such a view, `resolve_neg` computes its elements.
+    """Returns a view of `input` with negated elements, computed lazily when they are read. `is_neg`
+    returns whether a tensor is such a view, and `resolve_neg` materializes it.
     """
 
 
 @_operator("conj_physical")
 def conj_physical(input, *, out=None):
-    """The complex conjugate of every element, computed; a real tensor itself.
+    """Computes the complex conjugate of each element, or returns `input` if it is real.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -1234,7 +1363,7 @@ def conj_physical(input, *, out=None):
 
 @_operator("conj_physical", inplace=True)
 def conj_physical_(input):
-    """The complex conjugate of every element, computed; a real tensor itself.
+    """Computes the complex conjugate of each element, or returns `input` if it is real.
 
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
@@ -1243,7 +1372,8 @@ def conj_physical_(input):
 
 @_operator("resolve_conj")
 def resolve_conj(input):
-    """Returns `input` itself, or, where it is a conjugated view, a tensor with its elements computed, which does not share its memory.
+    """Returns a tensor with materialized conjugation, which does not share memory with a conjugated
+    view `input`. Returns `input` if it is not conjugated.
 
     >>> torch.resolve_conj(torch.tensor([1 + 2j]))
     tensor([1.+2.j])
@@ -1252,7 +1382,8 @@ def resolve_conj(input):
 
 @_operator("resolve_neg")
 def resolve_neg(input):
-    """Returns `input` itself, or, where it is a negated view, a tensor with its elements computed, which does not share its memory.
+    """Returns a tensor with materialized negation, which does not share memory with a negated view
+    `input`. Returns `input` if it is not negated.
 
     >>> torch.resolve_neg(torch.tensor([-1]))
     tensor([-1])
@@ -1261,7 +1392,8 @@ def resolve_neg(input):
 
 @_operator("angle")
 def angle(input, *, out=None):
-    """The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
+    """Computes the angle (phase, argument) of each complex number in radians. For real numbers it is
+    0, pi for negative ones, and NaN for NaN.
 
     >>> torch.angle(torch.tensor([1j, -1+0j]))
     tensor([1.5708, 3.1416])
@@ -1270,7 +1402,8 @@ def angle(input, *, out=None):
 
 @_operator("clone")
 def clone(input, *, memory_format=None):
-    """Copies `input`. Strides stay where `input` is dense, unless another `memory_format` is asked for.
+    """Returns a copy of `input`. The strides of a dense tensor are preserved, unless `memory_format`
+    requests others.
 
     >>> torch.clone(torch.tensor([1, 2]))
     tensor([1, 2])
@@ -1279,7 +1412,8 @@ def clone(input, *, memory_format=None):
 
 @_operator("contiguous")
 def contiguous(input, *, memory_format=_contiguous_format):
-    """`input` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
+    """Returns a contiguous tensor with the elements of `input`: `input` if it is contiguous in
+    `memory_format`, otherwise a copy.
 
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
@@ -1288,14 +1422,16 @@ def contiguous(input, *, memory_format=_contiguous_format):
 
 @_operator("to.options")
 def to(input, *, dtype=None, layout=None, device=None, non_blocking=False, copy=False, memory_format=None):
-    """Converts dtype, device or memory format. It is `input` itself when nothing changes and `copy` is false. Floats become integers by
-    truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
+    """Converts the dtype, device or memory format of a tensor. Returns `input` if nothing changes and
+    `copy` is false. Floating-point values are truncated when converted to integers; complex values
+    lose their imaginary part. A meta tensor has no data to copy.
     """
 
 
 @_operator("copy_")
 def copy_(input, src, non_blocking=False):
-    """Writes `src`, broadcast to the shape of `input` and converted to its dtype, to `input`. The two may share memory.
+    """Copies the elements of `src` to `input`, in place: `src` is broadcast to the shape of `input`, and
+    converted to its dtype and device. The two may share memory.
 
     >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
     tensor([[1., 2.],
@@ -1305,7 +1441,8 @@ def copy_(input, src, non_blocking=False):
 
 @_operator("fill")
 def fill(input, value):
-    """Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
+    """Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
+    tensor.
 
     >>> torch.zeros(2).fill_(3)
     tensor([3., 3.])
@@ -1314,7 +1451,8 @@ def fill(input, value):
 
 @_operator("fill", inplace=True)
 def fill_(input, value):
-    """Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
+    """Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
+    tensor.
 
     >>> torch.zeros(2).fill_(3)
     tensor([3., 3.])
@@ -1323,7 +1461,7 @@ def fill_(input, value):
 
 @_operator("zero_")
 def zero_(input):
-    """Writes zeros to every element.
+    """Fills `input` with 0, in place.
 
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
@@ -1332,7 +1470,8 @@ def zero_(input):
 
 @_operator("item")
 def item(input):
-    """The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
+    """Returns the value of a tensor with one element as a scalar. Other numbers of elements, and meta
+    tensors, are an error.
 
     >>> torch.tensor([2.5]).item()
     2.5
@@ -1341,7 +1480,7 @@ def item(input):
 
 @_operator("is_contiguous")
 def is_contiguous(input, *, memory_format=_contiguous_format):
-    """Whether the elements lie in `memory_format` order without gaps.
+    """Returns whether `input` is contiguous in `memory_format`.
 
     >>> torch.ones(2, 3).t().is_contiguous()
     False
@@ -1350,7 +1489,7 @@ def is_contiguous(input, *, memory_format=_contiguous_format):
 
 @_operator("is_set_to")
 def is_set_to(input, tensor):
-    """Whether both tensors are the same view, of the same dtype, of the same storage.
+    """Returns whether both tensors have the same storage, storage offset, shape, strides and dtype.
 
     >>> x = torch.ones(2)
     >>> x.is_set_to(x.detach())
@@ -1362,9 +1501,10 @@ def is_set_to(input, tensor):
 
 @_operator("resize_")
 def resize_(input, size, *more, memory_format=None):
-    """Gives `input` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
-    have arbitrary values. Storages that another library owns are not resized. A matrix of a compressed layout keeps the entries of the rows (columns of
-    sparse_csc and sparse_bsc) that stay, and its other size does not become smaller.
+    """Changes the shape of `input` to `size`, in place: contiguous in `memory_format`, over the same
+    storage, which grows if necessary. New elements are uninitialized. External memory cannot be
+    resized. A matrix of a compressed sparse layout keeps the entries of the remaining rows (or
+    columns, for CSC and BSC), and its other size cannot shrink.
 
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
@@ -1374,7 +1514,8 @@ def resize_(input, size, *more, memory_format=None):
 
 @_operator("resize_as_")
 def resize_as_(input, the_template, *, memory_format=None):
-    """`resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
+    """Changes the shape of `input` to that of `the_template`, in place, as `resize_` does. The memory
+    format `preserve_format` copies that of `the_template`.
 
     >>> torch.arange(6).resize_as_(torch.ones(3, 1))
     tensor([[0],
@@ -1386,19 +1527,22 @@ def resize_as_(input, the_template, *, memory_format=None):
 @_operator("set_ set_.tensor set_.tensor_geometry set_.storage set_.storage_geometry")
 def set_(input, source=None, storage_offset=None, size=None, stride=()):
     """set_(Tensor input)
-    Makes `input` an empty tensor.
+    Makes `input` an empty tensor with a new storage, in place.
 
     set_(Tensor input, Tensor source)
-    Makes `input` view what `source` views. The dtypes must be equal.
+    Makes `input` a view of the storage of `source`, with its shape and strides, in place. The dtypes
+    must be equal.
 
     set_(Tensor input, Tensor source, int storage_offset, sequence of int size, sequence of int stride=[])
-    Makes `input` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+    Makes `input` a view of the storage of `source`, with the given storage offset, shape and
+    strides, in place. Strides default to contiguous. A geometry outside of the storage is an error.
 
     set_(Tensor input, Storage source)
-    Makes `input` view all of `source` in one dimension.
+    Makes `input` a 1-D view of the whole storage `source`, in place.
 
     set_(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])
-    Makes `input` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
+    Makes `input` a view of the storage `source`, with the given storage offset, shape and strides,
+    in place. Strides default to contiguous. A geometry outside of the storage is an error.
 
     >>> torch.zeros(2).set_(torch.FloatStorage([1, 2, 3]), 1, (2,))
     tensor([2., 3.])
@@ -1407,8 +1551,10 @@ def set_(input, source=None, storage_offset=None, size=None, stride=()):
 
 @_operator("fill_diagonal_")
 def fill_diagonal_(input, fill_value, wrap=False):
-    """Writes `fill_value` where all indices are equal. `input` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
-    than wide starts anew below a row left out. A value that the dtype cannot hold is refused.
+    """Fills the main diagonal of `input` with `fill_value`, in place. `input` must have at least 2
+    dimensions, of equal size if there are more than 2. With `wrap`, the diagonal of a tall matrix
+    starts again after each square block and one skipped row. A value that the dtype cannot
+    represent is an error.
 
     >>> torch.zeros(2, 2).fill_diagonal_(5)
     tensor([[5., 0.],
@@ -1418,7 +1564,7 @@ def fill_diagonal_(input, fill_value, wrap=False):
 
 @_operator("zeros")
 def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
+    """Creates a tensor of shape `size` filled with 0. `dtype` defaults to the default dtype.
 
     >>> torch.zeros(2)
     tensor([0., 0.])
@@ -1427,7 +1573,7 @@ def zeros(size, *more, dtype=None, layout=None, device=None, out=None, pin_memor
 
 @_operator("ones")
 def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
+    """Creates a tensor of shape `size` filled with 1. `dtype` defaults to the default dtype.
 
     >>> torch.ones(2)
     tensor([1., 1.])
@@ -1436,8 +1582,9 @@ def ones(size, *more, dtype=None, layout=None, device=None, out=None, pin_memory
 
 @_operator("full")
 def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
-    default dtype or its complex. A number that `dtype` cannot hold is refused.
+    """Creates a tensor of shape `size` filled with `fill_value`. `dtype` defaults to the dtype of the
+    value: bool, int64, the default dtype or its complex counterpart. A value that `dtype` cannot
+    represent is an error.
 
     >>> torch.full((2, 2), 7)
     tensor([[7, 7],
@@ -1447,9 +1594,9 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
 
 @_operator("empty")
 def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given. With a sparse `layout` it has no
-    entries.
-    The channels-last formats want 4 or 5 dimensions.
+    """Creates a tensor of shape `size` with uninitialized memory. `dtype` defaults to the default
+    dtype. A tensor with a sparse `layout` has no entries. The channels-last memory formats require
+    4 or 5 dimensions.
 
     >>> torch.empty(2, 3).shape
     torch.Size([2, 3])
@@ -1458,7 +1605,8 @@ def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None,
 
 @_operator("empty_strided")
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
+    """Creates an uninitialized tensor of shape `size` with the given strides, in elements. Negative
+    strides are an error. `dtype` defaults to the default dtype.
 
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -1467,8 +1615,9 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
 
 @_operator("empty_permuted")
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
-    each must appear once and none may be negative.
+    """Creates an uninitialized dense tensor with a given order of dimensions in memory.
+    `physical_layout` is a permutation of the dimensions, from the outermost to the innermost in
+    memory.
 
     >>> torch.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
@@ -1477,7 +1626,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 @_operator("scalar_tensor")
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
+    """Creates a zero-dim tensor from a scalar. `dtype` defaults to the default dtype.
 
     >>> torch.scalar_tensor(2)
     tensor(2.)
@@ -1487,14 +1636,17 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 @_operator("arange.start arange.start_step arange")
 def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """arange(Number start, Number end, *, dtype dtype=None, layout layout=None, device device=None)
-    Counts from `start` up to, not including, `end`.
+    Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1.
+    `dtype` defaults to int64 for integers, otherwise to the default dtype.
 
     arange(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)
-    Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
-    `start` towards `end`.
+    Creates a 1-D tensor of the ceil((end - start) / step) values from `start` (inclusive) to `end`
+    (exclusive) with step `step`. `step` must not be 0, and must have the sign of `end` - `start`.
+    `dtype` defaults to int64 for integers, otherwise to the default dtype.
 
     arange(Number end, *, dtype dtype=None, layout layout=None, device device=None)
-    Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
+    Creates a 1-D tensor of the values from 0 (inclusive) to `end` (exclusive) with step 1. `dtype`
+    defaults to int64 for an integer `end`, otherwise to the default dtype.
 
     >>> torch.arange(3)
     tensor([0, 1, 2])
@@ -1503,8 +1655,10 @@ def arange(end, start=None, step=1, *, dtype=None, layout=None, device=None, out
 
 @_operator("range")
 def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
-    Deprecated, as in PyTorch, of which calls warn: use arange, whose end is not included.
+    """Creates a 1-D tensor of the values from `start` to `end`, both inclusive, with step `step`.
+    `dtype` defaults to the default dtype.
+
+    Deprecated: use arange, whose end is not included. The first call reports a warning.
 
     >>> torch.range(1, 3)
     tensor([1., 2., 3.])
@@ -1514,19 +1668,20 @@ def range(start, end, step=1, *, dtype=None, layout=None, device=None, out=None,
 @_operator("linspace linspace.tensor_tensor linspace.tensor_scalar linspace.scalar_tensor")
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """linspace(Number start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
+    Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive. The
+    ends must be representable in the dtype. `dtype` defaults to the default dtype.
 
     linspace(Tensor start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
+    Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, both inclusive,
+    which are zero-dim tensors. `dtype` defaults to the default dtype.
 
     linspace(Tensor start, Number end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
+    Creates a 1-D tensor of `steps` evenly spaced values from `start`, a zero-dim tensor, to `end`,
+    both inclusive. `dtype` defaults to the default dtype.
 
     linspace(Number start, Tensor end, int steps, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
+    Creates a 1-D tensor of `steps` evenly spaced values from `start` to `end`, a zero-dim tensor,
+    both inclusive. `dtype` defaults to the default dtype.
 
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
@@ -1536,19 +1691,20 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, out=Non
 @_operator("logspace logspace.tensor_tensor logspace.tensor_scalar logspace.scalar_tensor")
 def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """logspace(Number start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+    Creates a 1-D tensor of `steps` values on a logarithmic scale: `base` raised to evenly spaced
+    exponents from `start` to `end`, both inclusive. `dtype` defaults to the default dtype.
 
     logspace(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
+    Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`,
+    both inclusive, which are zero-dim tensors. `dtype` defaults to the default dtype.
 
     logspace(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
+    Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start`, a
+    zero-dim tensor, to `end`, both inclusive. `dtype` defaults to the default dtype.
 
     logspace(Number start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-    Tensors must have no dimensions.
+    Creates a 1-D tensor of `base` raised to `steps` evenly spaced exponents from `start` to `end`,
+    a zero-dim tensor, both inclusive. `dtype` defaults to the default dtype.
 
     >>> torch.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
@@ -1558,10 +1714,11 @@ def logspace(start, end, steps, base=10, *, dtype=None, layout=None, device=None
 @_operator("eye eye.m")
 def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """eye(int n, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes the n x n identity matrix. `dtype` is the default dtype unless given.
+    Creates the n x n identity matrix. `dtype` defaults to the default dtype.
 
     eye(int n, int m, *, dtype dtype=None, layout layout=None, device device=None)
-    Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
+    Creates an n x m matrix with 1 on the main diagonal and 0 elsewhere. `dtype` defaults to the
+    default dtype.
 
     >>> torch.eye(2)
     tensor([[1., 0.],
@@ -1571,7 +1728,9 @@ def eye(n, m=None, *, dtype=None, layout=None, device=None, out=None, pin_memory
 
 @_operator("tril_indices")
 def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+    """Returns the row and column indices, of shape (2, N), of the lower triangle of a `row` x `col`
+    matrix: the elements on and below diagonal `offset`, in row-major order. `dtype` defaults to
+    int64.
 
     >>> torch.tril_indices(2, 2)
     tensor([[0, 1, 1],
@@ -1581,7 +1740,9 @@ def tril_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 
 @_operator("triu_indices")
 def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
+    """Returns the row and column indices, of shape (2, N), of the upper triangle of a `row` x `col`
+    matrix: the elements on and above diagonal `offset`, in row-major order. `dtype` defaults to
+    int64.
 
     >>> torch.triu_indices(2, 2)
     tensor([[0, 0, 1],
@@ -1591,7 +1752,8 @@ def triu_indices(row, col, offset=0, *, dtype=None, layout=None, device=None, pi
 
 @_operator("empty_like")
 def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of arbitrary values with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
+    """Creates an uninitialized tensor with the shape of `input`; dtype and device default to those of
+    `input`. Without `memory_format` the strides follow those of `input`.
 
     >>> torch.empty_like(torch.ones(2, 3, dtype=torch.int8)).dtype
     torch.int8
@@ -1600,7 +1762,8 @@ def empty_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 @_operator("zeros_like")
 def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of zeros with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
+    """Creates a tensor filled with 0 with the shape of `input`; dtype and device default to those of
+    `input`. Without `memory_format` the strides follow those of `input`.
 
     >>> torch.zeros_like(torch.tensor([5, 7]))
     tensor([0, 0])
@@ -1609,7 +1772,8 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, memory_format=Non
 
 @_operator("ones_like")
 def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of ones with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
+    """Creates a tensor filled with 1 with the shape of `input`; dtype and device default to those of
+    `input`. Without `memory_format` the strides follow those of `input`.
 
     >>> torch.ones_like(torch.tensor([5, 7]))
     tensor([1, 1])
@@ -1618,7 +1782,8 @@ def ones_like(input, *, dtype=None, layout=None, device=None, memory_format=None
 
 @_operator("full_like")
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of `fill_value` with the shape of `input`; dtype and device are those of `input` unless given. Without `memory_format`, strides follow `input`.
+    """Creates a tensor filled with `fill_value` with the shape of `input`; dtype and device default to
+    those of `input`. Without `memory_format` the strides follow those of `input`.
 
     >>> torch.full_like(torch.tensor([5.0, 7]), 3)
     tensor([3., 3.])
@@ -1627,7 +1792,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, memory
 
 @_operator("new_empty")
 def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `input` unless given.
+    """Creates an uninitialized tensor of shape `size`; dtype and device default to those of `input`.
 
     >>> torch.ones(1, dtype=torch.int8).new_empty((2, 3)).dtype
     torch.int8
@@ -1636,7 +1801,8 @@ def new_empty(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
 @_operator("new_empty_strided")
 def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `input` unless given.
+    """Creates an uninitialized tensor of shape `size` with the given strides, in elements; dtype and
+    device default to those of `input`.
 
     >>> torch.ones(1).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -1645,7 +1811,8 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
 
 @_operator("new_full")
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `input` unless given.
+    """Creates a tensor of shape `size` filled with `fill_value`; dtype and device default to those of
+    `input`.
 
     >>> torch.ones(1, dtype=torch.float64).new_full((2,), 3)
     tensor([3., 3.], dtype=torch.float64)
@@ -1654,7 +1821,7 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 
 @_operator("new_zeros")
 def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of zeros of shape `size`; dtype and device are those of `input` unless given.
+    """Creates a tensor of shape `size` filled with 0; dtype and device default to those of `input`.
 
     >>> torch.ones(1, dtype=torch.int32).new_zeros(2)
     tensor([0, 0], dtype=torch.int32)
@@ -1663,7 +1830,7 @@ def new_zeros(input, size, *more, dtype=None, layout=None, device=None, pin_memo
 
 @_operator("new_ones")
 def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of ones of shape `size`; dtype and device are those of `input` unless given.
+    """Creates a tensor of shape `size` filled with 1; dtype and device default to those of `input`.
 
     >>> torch.zeros(1, dtype=torch.int32).new_ones(2)
     tensor([1, 1], dtype=torch.int32)
@@ -1672,7 +1839,9 @@ def new_ones(input, size, *more, dtype=None, layout=None, device=None, pin_memor
 
 @_operator("bartlett_window")
 def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+    """Computes the Bartlett (triangular) window `1 - abs(2 * i / (n - 1) - 1)` of `window_length`
+    samples. A periodic window (default) omits the last sample of a symmetric window of length
+    `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
 
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -1681,7 +1850,9 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, layout=None, de
 
 @_operator("hann_window")
 def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+    """Computes the Hann window `0.5 - 0.5 * cos(2 * pi * i / (n - 1))` of `window_length` samples. A
+    periodic window (default) omits the last sample of a symmetric window of length `window_length`
+    + 1. `dtype` must be floating-point, and defaults to the default dtype.
 
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
@@ -1690,7 +1861,9 @@ def hann_window(window_length, periodic=True, *, dtype=None, layout=None, device
 
 @_operator("hamming_window")
 def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+    """Computes the Hamming window `alpha - beta * cos(2 * pi * i / (n - 1))` of `window_length`
+    samples. A periodic window (default) omits the last sample of a symmetric window of length
+    `window_length` + 1. `dtype` must be floating-point, and defaults to the default dtype.
 
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
@@ -1699,7 +1872,10 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
 
 @_operator("blackman_window")
 def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+    """Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i /
+    (n - 1))` of `window_length` samples. A periodic window (default) omits the last sample of a
+    symmetric window of length `window_length` + 1. `dtype` must be floating-point, and defaults to
+    the default dtype.
 
     >>> torch.blackman_window(3, False).round(decimals=4)
     tensor([-0., 1., -0.])
@@ -1708,7 +1884,10 @@ def blackman_window(window_length, periodic=True, *, dtype=None, layout=None, de
 
 @_operator("kaiser_window")
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
+    """Computes the Kaiser window `I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta)`, with the
+    modified Bessel function I0, of `window_length` samples. A periodic window (default) omits the
+    last sample of a symmetric window of length `window_length` + 1. `dtype` must be floating-point,
+    and defaults to the default dtype.
 
     >>> torch.kaiser_window(3, False, 2.)
     tensor([0.4387, 1.0000, 0.4387])
@@ -1717,8 +1896,9 @@ def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, layout
 
 @_operator("vander")
 def vander(x, N=None, increasing=False):
-    """The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
-    given. Integers and bool give int64.
+    """Computes the Vandermonde matrix of the vector `x`: row i contains the powers of `x[i]` from `N`
+    - 1 down to 0, or in ascending order with `increasing`. `N` defaults to the length of `x`. The
+    result is int64 for integers and bool.
 
     >>> torch.vander(torch.tensor([2, 3]), N=3)
     tensor([[4, 2, 1],
@@ -1728,200 +1908,229 @@ def vander(x, N=None, increasing=False):
 
 @_operator("device_count")
 def device_count(type):
-    """How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
-    library has no backend for. Names that are not of a type are refused.
+    """Returns the number of devices of a type: 1 for "cpu" and "meta", the number of devices of the
+    CUDA driver for "cuda", and 0 for types without a backend. An unknown type is an error.
     """
 
 
 @_operator("device_absence")
 def device_absence(type):
-    """Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
-    tensor_string_free.
+    """Returns the reason why no device of a type is available, such as "no driver: libcuda.so.1 was
+    not found"; empty if one is.
     """
 
 
 @_operator("device_synchronize")
 def device_synchronize(device):
-    """Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here."""
+    """Waits until `device` has completed all submitted work; returns immediately for the CPU and meta.
+    Asynchronous failures are reported here.
+    """
 
 
 @_operator("device_memory", results="in_use peak reserved reserved_peak limit free total")
 def device_memory(device):
-    """The memory of `device` in bytes: what tensors hold now and held at most; what the library has from the driver, and had at most (freed memory
-    is kept for reuse; empty_cache gives it back); the bound on that, 0 for none; what the driver has left, and all that there is. Only devices
-    with memory of their own have an account; memory_stats is that of the CPU.
+    """Returns memory statistics of `device` in bytes: in use by tensors, and its peak; reserved from
+    the driver, including memory cached for reuse, and its peak; the limit of that, 0 for none; free
+    and total memory of the driver. Only devices with separate memory are supported; `memory_stats`
+    returns those of the CPU.
     """
 
 
 @_operator("device_allocations", results="blocks retries refusals")
 def device_allocations(device):
-    """How many blocks of the memory of `device` tensors hold, how many allocations went through only once what was kept for reuse had been given
-    back, and how many failed for want of memory.
+    """Returns the number of memory blocks of `device` that tensors hold, of allocations that succeeded
+    only after cached memory was released, and of allocations that failed.
     """
 
 
 @_operator("device_reset_peak_memory")
 def device_reset_peak_memory(device):
-    """Sets the peaks of device_memory to what they are of now."""
+    """Sets the peaks of `device_memory` to the present values."""
 
 
 @_operator("device_set_memory_limit")
 def device_set_memory_limit(device, nbytes):
-    """Makes allocations on `device` fail with TENSOR_ERROR_MEMORY that would have the library take more than `nbytes` of the driver, once it has
-    given back what is kept for reuse. 0 means no limit.
+    """Sets the limit of memory reserved on `device`: an allocation that would exceed `nbytes` after
+    cached memory is released returns a memory error. 0 means no limit.
     """
 
 
 @_operator("device_current")
 def device_current(type):
-    """The index of the device that "cuda" without an index means in calls of this thread: 0 until device_set_current changes it; -1 for types
-    whose devices have no index. The device need not be there.
+    """Returns the index of the current device of a type in the calling thread, which "cuda" without an
+    index denotes: 0 until `device_set_current` changes it; -1 for types whose devices have no
+    index. The device need not be available.
     """
 
 
 @_operator("device_set_current")
 def device_set_current(device):
-    """Makes `device`, which must be there and have an index, the one that its type without an index means in calls of this thread. Tensors stay
-    where they are.
+    """Sets the current device of its type for the calling thread. `device` must be available and have
+    an index. Existing tensors are not moved.
     """
 
 
 @_operator("device_name")
 def device_name(device):
-    """The name that the driver has for `device`."""
+    """Returns the name of `device`, as reported by the driver."""
 
 
 @_operator("device_uuid")
 def device_uuid(device):
-    """The identity of `device`, the same in every process, in hexadecimal digits."""
+    """Returns the unique id of `device`, equal in all processes, as hexadecimal digits."""
 
 
 @_operator("device_attribute")
 def device_attribute(device, name):
-    """A number that the driver has of `device`: "major" and "minor" of the compute capability, "total_memory" in bytes, "multi_processor_count",
-    "warp_size", "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block", "L2_cache_size", "clock_rate" and
-    "memory_clock_rate" in kHz, "memory_bus_width" in bits, "pci_bus_id" and others; the error for an unknown name lists them.
+    """Returns an attribute of `device`, as reported by the driver: "major" and "minor" of the compute
+    capability, "total_memory" in bytes, "multi_processor_count", "warp_size",
+    "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block",
+    "L2_cache_size", "clock_rate" and "memory_clock_rate" in kHz, "memory_bus_width" in bits,
+    "pci_bus_id" and others; the error for an unknown name lists them.
     """
 
 
 @_operator("device_can_access_peer")
 def device_can_access_peer(device, peer):
-    """Whether `device` can use the memory of `peer` by itself. Copies between the two then do not go through the host."""
+    """Returns whether `device` can access the memory of `peer` directly. Copies between the two then
+    bypass the host.
+    """
 
 
 @_operator("device_of_pointer")
 def device_of_pointer(type, data):
-    """The device of a type that has the memory at `data`, as its driver knows; the current one for NULL. Memory of the host is refused."""
+    """Returns the device of a type whose memory contains `data`, as reported by its driver; the
+    current device for NULL. Host memory is an error.
+    """
 
 
 @_operator("stream_new")
 def stream_new(device, priority=0):
-    """A stream of `device`: a queue of work that is done in order, independent of other streams'. Smaller priorities go first; out of range they
-    count as the nearest (stream_priorities). A stream is a number, which stays good until the process ends; there are 32 of each priority,
-    which are given out in turn. Streams without a device, such as that of the CPU, are refused.
+    """Creates a stream of `device`: a queue of work that is executed in order, independently of other
+    streams. Smaller numbers of `priority` have precedence; values out of range are clamped
+    (`stream_priorities`). A stream is a number that is valid until the process ends; there are 32
+    for each priority, returned in rotation. Devices without streams, such as the CPU, are an error.
     """
 
 
 @_operator("stream_priorities", results="least greatest")
 def stream_priorities(device):
-    """The range of priorities of the streams of `device`; the greatest is the smaller number."""
+    """Returns the range of stream priorities of `device`, the least and the greatest; the greatest is
+    the smaller number.
+    """
 
 
 @_operator("stream_external")
 def stream_external(device, handle):
-    """The stream behind a handle of the driver's (a CUstream), which another library has made and must keep until the process ends."""
+    """Returns a stream for a driver handle (CUstream) of another library, which must keep it until the
+    process ends.
+    """
 
 
 @_operator("stream_current")
 def stream_current(device):
-    """The stream in which the calls of this thread leave their work for `device`: the default one until stream_set_current changes it."""
+    """Returns the current stream of `device` in the calling thread: the default stream until
+    `stream_set_current` changes it.
+    """
 
 
 @_operator("stream_set_current")
 def stream_set_current(stream):
-    """Has the calls of this thread leave their work for the stream's device in `stream`. What other streams are still to write must be waited for
-    (stream_wait_stream).
+    """Sets the current stream of its device for the calling thread. Results that other streams have
+    yet to write require `stream_wait_stream`.
     """
 
 
 @_operator("stream_default")
 def stream_default(device):
-    """The default stream of `device`, which every thread begins with."""
+    """Returns the default stream of `device`, which is the initial current stream of each thread."""
 
 
 @_operator("stream_device")
 def stream_device(stream):
-    """The device of `stream`."""
+    """Returns the device of a stream."""
 
 
 @_operator("stream_handle")
 def stream_handle(stream):
-    """The driver's handle of `stream` (a CUstream), for other libraries."""
+    """Returns the driver handle (CUstream) of a stream, for other libraries."""
 
 
 @_operator("stream_query")
 def stream_query(stream):
-    """Whether all work that `stream` was given is done."""
+    """Returns whether all work submitted to a stream is complete."""
 
 
 @_operator("stream_synchronize")
 def stream_synchronize(stream):
-    """Waits until all work that `stream` was given is done. What failed meanwhile is an error here."""
+    """Waits until all work submitted to a stream is complete. Asynchronous failures are reported here."""
 
 
 @_operator("stream_wait_stream")
 def stream_wait_stream(stream, other):
-    """Has work that `stream` is given from now on wait for all that `other` was given till now. The caller does not wait."""
+    """Makes work submitted to `stream` from now on wait for all work submitted to `other` so far. Does
+    not block the caller.
+    """
 
 
 @_operator("stream_wait_event")
 def stream_wait_event(stream, event):
-    """Has work that `stream` is given from now on wait for what `event` was last recorded behind; without effect for an event that was not. The
-    caller does not wait.
+    """Makes work submitted to `stream` from now on wait for the last record of `event`; no effect if
+    it was not recorded. Does not block the caller.
     """
 
 
 @_operator("event_new")
 def event_new(device, timing=False, blocking=False):
-    """A mark for the work of streams, which event_record sets, on devices of the type of `device`. With `timing` it has the time for
-    event_elapsed_time; with `blocking` a thread that waits for it sleeps. It is a number; free it with event_free.
+    """Creates an event, a marker in a stream, for devices of the type of `device`. `timing` enables
+    `event_elapsed_time`; with `blocking`, a thread that waits for it sleeps. An event is a number;
+    free it with `event_free`.
     """
 
 
 @_operator("event_free")
 def event_free(event):
-    """Frees an event. Streams that wait for it still do."""
+    """Frees an event. Streams that wait for it are not affected."""
 
 
 @_operator("event_record")
 def event_record(event, stream):
-    """Sets `event` behind all work that `stream` was given till now. The first stream's device is the event's from then on."""
+    """Records `event` in `stream`, after all work submitted so far. The device of the first stream
+    becomes that of the event.
+    """
 
 
 @_operator("event_query")
 def event_query(event):
-    """Whether the work that `event` was last recorded behind is done; true for an event that was not recorded."""
+    """Returns whether the work before the last record of an event is complete; true for an event that
+    was not recorded.
+    """
 
 
 @_operator("event_synchronize")
 def event_synchronize(event):
-    """Waits for the work that `event` was last recorded behind; returns at once for an event that was not recorded."""
+    """Waits for the work before the last record of an event; returns immediately for an event that was
+    not recorded.
+    """
 
 
 @_operator("event_elapsed_time")
 def event_elapsed_time(start, end):
-    """The milliseconds between two events with timing, which were recorded on one device and whose work is done."""
+    """Returns the time between two events in milliseconds. Both must have timing, be recorded on the
+    same device, and be complete.
+    """
 
 
 @_operator("event_handle")
 def event_handle(event):
-    """The driver's handle of `event` (a CUevent), for other libraries; 0 before it is recorded."""
+    """Returns the driver handle (CUevent) of an event, for other libraries; 0 before it is recorded."""
 
 
 @_operator("fft_c2c")
 def fft_c2c(input, dim, forward=True, scale=1.0):
-    """The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
-    the result are the innermost ones, by their strides in `input`.
+    """Computes the discrete Fourier transform of complex numbers along `dim`, forward or inverse,
+    times `scale`. The functions of `fft` call it. The dimensions `dim` are the innermost ones of
+    the result in memory, in the order of their strides in `input`.
 
     >>> torch.fft.fft(torch.tensor([1+0j, 0, 0, 0]))
     tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
@@ -1930,8 +2139,9 @@ def fft_c2c(input, dim, forward=True, scale=1.0):
 
 @_operator("fft_r2c")
 def fft_r2c(input, dim, onesided=True, scale=1.0):
-    """The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
-    halves are to be had along one dimension.
+    """Computes the discrete Fourier transform of real numbers along `dim`, times `scale`. `onesided`
+    keeps the first n // 2 + 1 elements of the last of `dim`; two-sided transforms support one
+    dimension.
 
     >>> torch.fft.rfft(torch.tensor([1., 0, 0, 0]))
     tensor([1.+0.j, 1.+0.j, 1.+0.j])
@@ -1940,7 +2150,8 @@ def fft_r2c(input, dim, onesided=True, scale=1.0):
 
 @_operator("fft_c2r")
 def fft_c2r(input, dim, size, scale=1.0):
-    """The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
+    """Computes the inverse discrete Fourier transform of one-sided Hermitian input along `dim`, times
+    `scale`: `size` real numbers from `size` // 2 + 1 complex numbers.
 
     >>> torch.fft.irfft(torch.tensor([1+0j, 1, 1]))
     tensor([1., 0., 0., 0.])
@@ -1949,8 +2160,8 @@ def fft_c2r(input, dim, size, scale=1.0):
 
 @_operator("signal_pad")
 def signal_pad(input, before, after, mode="reflect"):
-    """`input` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
-    end (circular); what `stft` pads with.
+    """Pads the last dimension with `before` and `after` elements, in the mode "reflect" (default),
+    "constant" (zeros), "replicate" or "circular". `stft` calls it.
 
     >>> torch.stft(torch.tensor([1., 2, 3]), 2, 1, return_complex=True)[0].real
     tensor([3., 3., 5., 5.])
@@ -1959,12 +2170,17 @@ def signal_pad(input, before, after, mode="reflect"):
 
 @_operator("stft")
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None, return_complex=None, align_to_window=None):
-    """The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
-    given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
-    them with `onesided` (unless signal or window are complex, then `n_fft`), and a column for each piece. With `center` the signal is continued by `n_fft` // 2 samples
-    on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
-    (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
-    dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
+    """Computes the short-time Fourier transform (STFT) of a signal, or of each row of a matrix: the
+    Fourier transforms of frames of `n_fft` samples, `hop_length` samples apart (default: `n_fft` //
+    4), multiplied by `window`. `window` has `win_length` samples, centered in the frame (default:
+    ones). Returns a tensor of shape (..., frequencies, frames).
+
+    `center` pads the signal by `n_fft` // 2 samples on both sides, so that frame i is centered at
+    sample i * `hop_length`; `pad_mode` is "reflect" (default), "constant", "replicate" or
+    "circular". `normalized` divides by sqrt(n_fft). `onesided` returns the n_fft // 2 + 1
+    nonnegative frequencies (default, unless signal or window are complex). `return_complex` is
+    required for real signals; false returns real and imaginary parts in a last dimension of size 2.
+    `align_to_window`, without `center`, pads the signal so that the first window starts with it.
 
     >>> torch.stft(torch.tensor([1., -1, 1, -1]), 2, 1, center=False, return_complex=True)
     tensor([[ 0.+0.j,  0.+0.j,  0.+0.j],
@@ -1974,9 +2190,11 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
 
 @_operator("istft")
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False):
-    """The signal whose `stft`, with the same arguments, is nearest to `input`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
-    and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
-    result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
+    """Computes the inverse short-time Fourier transform: the signal whose `stft` with the same
+    arguments is closest to `input`, a complex tensor of shape (..., frequencies, frames), in the
+    least-squares sense (overlap-add). The sum of the squared windows must be nonzero everywhere.
+    `length` is the length of the result, zero-padded if necessary. `return_complex` returns a
+    complex signal, and requires all frequencies.
 
     >>> x = torch.tensor([1., 2, 3, 4, 5])
     >>> torch.istft(torch.stft(x, 4, return_complex=True), 4)
@@ -1986,142 +2204,161 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
 
 @_operator("save")
 def save(path, structure, tensors, *, compact=False):
-    """Saves tensors, and containers of them, in the file format of PyTorch's torch.save, which torch.load reads. The file takes the
-    place of an older one at once: at any moment `path` is the old file or the new one, whole. `structure` is JSON: null, true, 1, 2.5,
-    "text", lists, and objects that tag what JSON lacks: {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]},
-    {"dict": [[key, value], ...]}, {"ordered_dict": ...}, {"counter": ...}, {"set": [...]}, {"size": [2, 3]}, {"dtype": "float32"}, {"device": "cpu"},
-    {"layout": "strided"}, {"complex": [re, im]}, {"bytes": "base64"}, {"float": "nan"}, {"int": "digits"}, {"text": "base64"} for text
-    with halves of surrogate pairs; {"def": n, "value": v} is a value that occurs again as {"ref": n}. A tensor's first node may also
-    have its attributes, as "state": {"dict": ...}, and "parameter": true for a parameter that requires grad. Tensors that share a storage share it after loading. A storage is saved whole, or
-    with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
+    """Saves tensors and containers of them to a file in PyTorch's format (`torch.save`). The file
+    replaces an existing one atomically. Tensors must be strided, on the CPU or the meta device.
+    Tensors that share a storage share it after loading; a storage is saved whole, or, with
+    `compact`, as far as the tensors reach.
+
+    `structure` is JSON: null, true, 1, 2.5, "text", lists, and objects that tag other types:
+    {"tensor": i} and {"storage": i} for item `i` of `tensors`, {"tuple": [...]}, {"dict": [[key,
+    value], ...]}, {"ordered_dict": ...}, {"counter": ...}, {"set": [...]}, {"size": [2, 3]},
+    {"dtype": "float32"}, {"device": "cpu"}, {"layout": "strided"}, {"complex": [re, im]}, {"bytes":
+    "base64"}, {"float": "nan"}, {"int": "digits"}, {"text": "base64"} for strings with lone
+    surrogates; {"def": n, "value": v} is a value that occurs again as {"ref": n}. The first
+    occurrence of a tensor may also have attributes, as "state": {"dict": ...}, and "parameter":
+    true for a parameter that requires grad.
     """
 
 
 @_operator("save_bytes")
 def save_bytes(structure, tensors, *, compact=False):
-    """The bytes of the file that save writes, as a uint8 tensor of one dimension."""
+    """Returns the contents of the file that `save` writes, as a 1-D uint8 tensor."""
 
 
 @_operator("save_dict")
 def save_dict(path, names, tensors, *, compact=False):
-    """Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different."""
+    """Saves a dict of named tensors in PyTorch's format, as `save` does. There must be as many names
+    as tensors, all different.
+    """
 
 
 @_operator("load", results="structure tensors")
 def load(path, *, map_location=None, mmap=False):
-    """Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
-    tensors that it names by number.
-    `map_location` is a device for all tensors ("cpu"), or pairs of where they were saved and where they go
-    ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
-    compared, and writes stay in this process; the file must not shrink meanwhile.
-    Files that PyTorch wrote before version 1.6 are read too, without `mmap`. Of a TorchScript archive, the result is an ordered dict of the
-    module's tensors by name, with those of its constants as "constants.0" and so on.
-    Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
+    """Loads a file in PyTorch's format (`torch.load` with weights_only): returns the JSON structure of
+    its containers, as `save` accepts it, and the tensors.
+
+    `map_location` is a device for all tensors ("cpu"), or pairs of saved and target devices
+    ("cuda:0=cpu,cuda:1=cpu"). `mmap` maps the file: bytes are read on first use, checksums are not
+    verified, writes are private to the process, and the file must not shrink meanwhile. Files of
+    PyTorch before version 1.6 are supported without `mmap`. A TorchScript archive is loaded as an
+    ordered dict of the tensors of the module, with its constants as "constants.0" and so on.
+
+    Nothing is executed: globals other than those of tensors, storages and plain containers are an
+    error, and so are damaged files.
     """
 
 
 @_operator("load_bytes", results="structure tensors")
 def load_bytes(data, *, map_location=None):
-    """Loads from the bytes of a file, a contiguous uint8 tensor, as load does."""
+    """Loads the contents of a file in PyTorch's format, a contiguous uint8 tensor. See `load`."""
 
 
 @_operator("load_dict", results="names tensors")
 def load_dict(path, *, map_location=None, mmap=False):
-    """Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order."""
+    """Loads a file in PyTorch's format with a dict of tensors under string keys, such as a state_dict:
+    returns the names and the tensors in the order of the dict. See `load`.
+    """
 
 
 @_operator("archive_save")
 def archive_save(path, names, records):
-    """Writes a zip archive of named records, the container of PyTorch's files, at once in the place of an older file. Each record is a
-    contiguous uint8 tensor of one dimension and starts at a multiple of 64 bytes; names differ. Nothing is compressed, and the archive
-    depends on names and records alone.
+    """Writes a zip archive of named records, the container of PyTorch's files; it replaces an existing
+    file atomically. Each record is a contiguous 1-D uint8 tensor, stored uncompressed and aligned
+    to 64 bytes; names must be unique. The archive depends only on names and records.
     """
 
 
 @_operator("archive_save_bytes")
 def archive_save_bytes(names, records):
-    """Returns the bytes of the archive that archive_save writes, as a uint8 tensor of one dimension."""
+    """Returns the contents of the archive that `archive_save` writes, as a 1-D uint8 tensor."""
 
 
 @_operator("archive_load", results="names records")
 def archive_load(path, *, mmap=False):
-    """Reads all records of a zip archive as uint8 tensors, compressed or not. Checksums are compared. With `mmap` the file is mapped: records that
-    are not compressed are read when they are used, without a comparison, and writes stay in this process; the file must not shrink meanwhile.
+    """Reads all records of a zip archive, compressed or not, as uint8 tensors, and verifies their
+    checksums. `mmap` maps the file: uncompressed records are read on first use, without
+    verification, writes are private to the process, and the file must not shrink meanwhile.
     """
 
 
 @_operator("archive_load_bytes", results="names records")
 def archive_load_bytes(data):
-    """Reads the records of an archive in a contiguous uint8 tensor, as archive_load does."""
+    """Reads all records of a zip archive in a contiguous uint8 tensor. See `archive_load`."""
 
 
 @_operator("pickle_rename")
 def pickle_rename(data, old, new):
-    """Returns the bytes of a pickle, a contiguous uint8 tensor, in which the names that it imports from the module `old`, and from modules in it,
-    are those of the module `new`. Strings stay as they are. Nothing is imported or executed.
+    """Returns a pickle, a contiguous uint8 tensor, in which globals of the module `old`, and of its
+    submodules, are those of the module `new`. Strings are unchanged. Nothing is imported or
+    executed.
     """
 
 
 @_operator("safetensors_save_file")
 def safetensors_save_file(path, names, tensors, *, metadata=None):
-    """Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
-    Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
+    """Saves named tensors to a safetensors file, which replaces an existing one atomically. `metadata`
+    is a JSON object of strings. Tensors that are not contiguous or share memory are written
+    separately. The format does not support complex128 and complex32.
     """
 
 
 @_operator("safetensors_save")
 def safetensors_save(names, tensors, *, metadata=None):
-    """The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension."""
+    """Returns the contents of the file that `safetensors_save_file` writes, as a 1-D uint8 tensor."""
 
 
 @_operator("safetensors_load_file", results="names tensors metadata")
 def safetensors_load_file(path, *, only=None, mmap=True):
-    """Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
-    with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
-    not shrink meanwhile. All rules of the format are checked.
+    """Loads a safetensors file: all tensors, or those named in `only`, and its metadata, a JSON object
+    or "". `mmap` (default) maps the file: bytes are read on first use, writes are private to the
+    process, and the file must not shrink meanwhile. A file that violates the format is an error.
     """
 
 
 @_operator("safetensors_load", results="names tensors metadata")
 def safetensors_load(data):
-    """Loads from the bytes of a safetensors file, a contiguous uint8 tensor."""
+    """Loads the contents of a safetensors file, a contiguous uint8 tensor. See
+    `safetensors_load_file`.
+    """
 
 
 @_operator("safetensors_open", results="header names tensors")
 def safetensors_open(path):
-    """Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
-    libtensor does not have.
+    """Maps a safetensors file without reading its data: returns the validated header in JSON, and the
+    tensors, except those of unsupported dtypes.
     """
 
 
 @_operator("npy_save")
 def npy_save(path, input):
-    """Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
-    place in the format.
+    """Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
+    not support bfloat16 and complex32.
     """
 
 
 @_operator("npy_save_bytes")
 def npy_save_bytes(input):
-    """The bytes of the file that npy_save writes, as a uint8 tensor of one dimension."""
+    """Returns the contents of the file that `npy_save` writes, as a 1-D uint8 tensor."""
 
 
 @_operator("npy_load")
 def npy_load(path, *, mmap=False):
-    """Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
-    objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
+    """Loads a tensor from a NumPy .npy file. Arrays in Fortran order keep their strides; big-endian
+    arrays are converted; arrays of dtype object are an error. `mmap` maps the file: bytes are read
+    on first use, and writes are private to the process.
     """
 
 
 @_operator("npy_load_bytes")
 def npy_load_bytes(data):
-    """Loads from the bytes of a .npy file, a contiguous uint8 tensor."""
+    """Loads a tensor from the contents of a NumPy .npy file, a contiguous uint8 tensor."""
 
 
 @_operator("npy_length")
 def npy_length(head):
-    """How many bytes a .npy file has, told by its first ones, a contiguous uint8 tensor: what to take of a stream in which more follows.
-    Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
+    """Returns the length of a .npy file in bytes, from its first bytes, a contiguous uint8 tensor, to
+    read it from a stream. For 12 bytes it returns the number of bytes that are required; for these,
+    the length of the file.
 
     >>> import libtensor as torch
     >>> first = [147, 78, 85, 77, 80, 89, 1, 0, 118, 0, 123, 39]
@@ -2132,28 +2369,31 @@ def npy_length(head):
 
 @_operator("npz_save")
 def npz_save(path, names, tensors):
-    """Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed."""
+    """Saves named tensors to a NumPy .npz file, uncompressed, which replaces an existing one
+    atomically.
+    """
 
 
 @_operator("npz_save_bytes")
 def npz_save_bytes(names, tensors):
-    """The bytes of the file that npz_save writes, as a uint8 tensor of one dimension."""
+    """Returns the contents of the file that `npz_save` writes, as a 1-D uint8 tensor."""
 
 
 @_operator("npz_load", results="names tensors")
 def npz_load(path):
-    """Loads all tensors of an .npz file, compressed or not. Checksums are compared."""
+    """Loads all tensors of a NumPy .npz file, compressed or not, and verifies checksums."""
 
 
 @_operator("npz_load_bytes", results="names tensors")
 def npz_load_bytes(data):
-    """Loads from the bytes of an .npz file, a contiguous uint8 tensor."""
+    """Loads all tensors from the contents of a NumPy .npz file, a contiguous uint8 tensor."""
 
 
 @_operator("file_write")
 def file_write(path, data):
-    """Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
-    older file at once, a link is followed, and pipes and devices are written to.
+    """Writes the bytes of a contiguous uint8 tensor to a file, which replaces an existing one
+    atomically after the bytes are on disk. Symbolic links are followed, and pipes and devices are
+    written to.
 
     >>> import libtensor as torch
     >>> import tempfile
@@ -2166,7 +2406,8 @@ def file_write(path, data):
 
 @_operator("sqrt")
 def sqrt(input, *, out=None):
-    """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+    """Computes the square root of each element; NaN for negative real numbers. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
@@ -2175,7 +2416,8 @@ def sqrt(input, *, out=None):
 
 @_operator("sqrt", inplace=True)
 def sqrt_(input):
-    """The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
+    """Computes the square root of each element; NaN for negative real numbers. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
@@ -2184,7 +2426,8 @@ def sqrt_(input):
 
 @_operator("rsqrt")
 def rsqrt(input, *, out=None):
-    """1 / sqrt(`input`), element by element. Integers and bool count as the default dtype.
+    """Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.rsqrt(torch.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
@@ -2193,7 +2436,8 @@ def rsqrt(input, *, out=None):
 
 @_operator("rsqrt", inplace=True)
 def rsqrt_(input):
-    """1 / sqrt(`input`), element by element. Integers and bool count as the default dtype.
+    """Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.rsqrt(torch.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
@@ -2202,7 +2446,8 @@ def rsqrt_(input):
 
 @_operator("exp")
 def exp(input, *, out=None):
-    """e to the power of every element. Integers and bool count as the default dtype.
+    """Computes the exponential function of each element: `e**x`. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
@@ -2211,7 +2456,8 @@ def exp(input, *, out=None):
 
 @_operator("exp", inplace=True)
 def exp_(input):
-    """e to the power of every element. Integers and bool count as the default dtype.
+    """Computes the exponential function of each element: `e**x`. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
@@ -2220,7 +2466,8 @@ def exp_(input):
 
 @_operator("exp2")
 def exp2(input, *, out=None):
-    """2 to the power of every element. Integers and bool count as the default dtype.
+    """Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -2229,7 +2476,8 @@ def exp2(input, *, out=None):
 
 @_operator("exp2", inplace=True)
 def exp2_(input):
-    """2 to the power of every element. Integers and bool count as the default dtype.
+    """Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -2238,7 +2486,8 @@ def exp2_(input):
 
 @_operator("expm1")
 def expm1(input, *, out=None):
-    """exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
+    """Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
@@ -2247,7 +2496,8 @@ def expm1(input, *, out=None):
 
 @_operator("expm1", inplace=True)
 def expm1_(input):
-    """exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
+    """Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
@@ -2256,7 +2506,8 @@ def expm1_(input):
 
 @_operator("log")
 def log(input, *, out=None):
-    """The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+    """Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.log(torch.tensor([1., 2.]))
     tensor([0.0000, 0.6931])
@@ -2265,7 +2516,8 @@ def log(input, *, out=None):
 
 @_operator("log", inplace=True)
 def log_(input):
-    """The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
+    """Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.log(torch.tensor([1., 2.]))
     tensor([0.0000, 0.6931])
@@ -2274,7 +2526,8 @@ def log_(input):
 
 @_operator("log2")
 def log2(input, *, out=None):
-    """The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+    """Computes the base-2 logarithm of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.log2(torch.tensor([1., 8.]))
     tensor([0., 3.])
@@ -2283,7 +2536,8 @@ def log2(input, *, out=None):
 
 @_operator("log2", inplace=True)
 def log2_(input):
-    """The logarithm to base 2 of every element. Integers and bool count as the default dtype.
+    """Computes the base-2 logarithm of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.log2(torch.tensor([1., 8.]))
     tensor([0., 3.])
@@ -2292,7 +2546,8 @@ def log2_(input):
 
 @_operator("log10")
 def log10(input, *, out=None):
-    """The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+    """Computes the base-10 logarithm of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.log10(torch.tensor([1., 100.]))
     tensor([0., 2.])
@@ -2301,7 +2556,8 @@ def log10(input, *, out=None):
 
 @_operator("log10", inplace=True)
 def log10_(input):
-    """The logarithm to base 10 of every element. Integers and bool count as the default dtype.
+    """Computes the base-10 logarithm of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.log10(torch.tensor([1., 100.]))
     tensor([0., 2.])
@@ -2310,7 +2566,8 @@ def log10_(input):
 
 @_operator("log1p")
 def log1p(input, *, out=None):
-    """log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
+    """Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
@@ -2319,7 +2576,8 @@ def log1p(input, *, out=None):
 
 @_operator("log1p", inplace=True)
 def log1p_(input):
-    """log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
+    """Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
@@ -2328,7 +2586,8 @@ def log1p_(input):
 
 @_operator("sin")
 def sin(input, *, out=None):
-    """The sine of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the sine of each element, in radians. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
@@ -2337,7 +2596,8 @@ def sin(input, *, out=None):
 
 @_operator("sin", inplace=True)
 def sin_(input):
-    """The sine of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the sine of each element, in radians. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
@@ -2346,7 +2606,8 @@ def sin_(input):
 
 @_operator("cos")
 def cos(input, *, out=None):
-    """The cosine of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the cosine of each element, in radians. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
@@ -2355,7 +2616,8 @@ def cos(input, *, out=None):
 
 @_operator("cos", inplace=True)
 def cos_(input):
-    """The cosine of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the cosine of each element, in radians. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
@@ -2364,7 +2626,8 @@ def cos_(input):
 
 @_operator("tan")
 def tan(input, *, out=None):
-    """The tangent of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the tangent of each element, in radians. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
@@ -2373,7 +2636,8 @@ def tan(input, *, out=None):
 
 @_operator("tan", inplace=True)
 def tan_(input):
-    """The tangent of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the tangent of each element, in radians. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
@@ -2382,7 +2646,8 @@ def tan_(input):
 
 @_operator("asin")
 def asin(input, *, out=None):
-    """The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
+    [-1, 1]. Integers and bool are converted to the default dtype.
 
     >>> torch.asin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2391,7 +2656,8 @@ def asin(input, *, out=None):
 
 @_operator("asin", inplace=True)
 def asin_(input):
-    """The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
+    [-1, 1]. Integers and bool are converted to the default dtype.
 
     >>> torch.asin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2400,8 +2666,10 @@ def asin_(input):
 
 @_operator("arcsin")
 def arcsin(input, *, out=None):
-    """Another name of `asin`.
-    The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
+    [-1, 1]. Integers and bool are converted to the default dtype.
+
+    Alias of `asin`.
 
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2410,8 +2678,10 @@ def arcsin(input, *, out=None):
 
 @_operator("arcsin", inplace=True)
 def arcsin_(input):
-    """Another name of `asin`.
-    The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
+    [-1, 1]. Integers and bool are converted to the default dtype.
+
+    Alias of `asin`.
 
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2420,7 +2690,8 @@ def arcsin_(input):
 
 @_operator("acos")
 def acos(input, *, out=None):
-    """The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
+    outside of [-1, 1]. Integers and bool are converted to the default dtype.
 
     >>> torch.acos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2429,7 +2700,8 @@ def acos(input, *, out=None):
 
 @_operator("acos", inplace=True)
 def acos_(input):
-    """The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
+    outside of [-1, 1]. Integers and bool are converted to the default dtype.
 
     >>> torch.acos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2438,8 +2710,10 @@ def acos_(input):
 
 @_operator("arccos")
 def arccos(input, *, out=None):
-    """Another name of `acos`.
-    The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
+    outside of [-1, 1]. Integers and bool are converted to the default dtype.
+
+    Alias of `acos`.
 
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2448,8 +2722,10 @@ def arccos(input, *, out=None):
 
 @_operator("arccos", inplace=True)
 def arccos_(input):
-    """Another name of `acos`.
-    The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
+    outside of [-1, 1]. Integers and bool are converted to the default dtype.
+
+    Alias of `acos`.
 
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2458,7 +2734,8 @@ def arccos_(input):
 
 @_operator("atan")
 def atan(input, *, out=None):
-    """The arctangent of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.atan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2467,7 +2744,8 @@ def atan(input, *, out=None):
 
 @_operator("atan", inplace=True)
 def atan_(input):
-    """The arctangent of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.atan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2476,8 +2754,10 @@ def atan_(input):
 
 @_operator("arctan")
 def arctan(input, *, out=None):
-    """Another name of `atan`.
-    The arctangent of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
+    converted to the default dtype.
+
+    Alias of `atan`.
 
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2486,8 +2766,10 @@ def arctan(input, *, out=None):
 
 @_operator("arctan", inplace=True)
 def arctan_(input):
-    """Another name of `atan`.
-    The arctangent of every element, in radians. Integers and bool count as the default dtype.
+    """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
+    converted to the default dtype.
+
+    Alias of `atan`.
 
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2496,7 +2778,8 @@ def arctan_(input):
 
 @_operator("sinh")
 def sinh(input, *, out=None):
-    """The hyperbolic sine of every element. Integers and bool count as the default dtype.
+    """Computes the hyperbolic sine of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.sinh(torch.tensor([0., 1.]))
     tensor([0.0000, 1.1752])
@@ -2505,7 +2788,8 @@ def sinh(input, *, out=None):
 
 @_operator("sinh", inplace=True)
 def sinh_(input):
-    """The hyperbolic sine of every element. Integers and bool count as the default dtype.
+    """Computes the hyperbolic sine of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.sinh(torch.tensor([0., 1.]))
     tensor([0.0000, 1.1752])
@@ -2514,7 +2798,8 @@ def sinh_(input):
 
 @_operator("cosh")
 def cosh(input, *, out=None):
-    """The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+    """Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.cosh(torch.tensor([0., 1.]))
     tensor([1.0000, 1.5431])
@@ -2523,7 +2808,8 @@ def cosh(input, *, out=None):
 
 @_operator("cosh", inplace=True)
 def cosh_(input):
-    """The hyperbolic cosine of every element. Integers and bool count as the default dtype.
+    """Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.cosh(torch.tensor([0., 1.]))
     tensor([1.0000, 1.5431])
@@ -2532,7 +2818,8 @@ def cosh_(input):
 
 @_operator("tanh")
 def tanh(input, *, out=None):
-    """The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+    """Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
@@ -2541,7 +2828,8 @@ def tanh(input, *, out=None):
 
 @_operator("tanh", inplace=True)
 def tanh_(input):
-    """The hyperbolic tangent of every element. Integers and bool count as the default dtype.
+    """Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
@@ -2550,7 +2838,8 @@ def tanh_(input):
 
 @_operator("asinh")
 def asinh(input, *, out=None):
-    """The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
+    default dtype.
 
     >>> torch.asinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -2559,7 +2848,8 @@ def asinh(input, *, out=None):
 
 @_operator("asinh", inplace=True)
 def asinh_(input):
-    """The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
+    default dtype.
 
     >>> torch.asinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -2568,8 +2858,10 @@ def asinh_(input):
 
 @_operator("arcsinh")
 def arcsinh(input, *, out=None):
-    """Another name of `asinh`.
-    The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
+    default dtype.
+
+    Alias of `asinh`.
 
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -2578,8 +2870,10 @@ def arcsinh(input, *, out=None):
 
 @_operator("arcsinh", inplace=True)
 def arcsinh_(input):
-    """Another name of `asinh`.
-    The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
+    default dtype.
+
+    Alias of `asinh`.
 
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -2588,7 +2882,8 @@ def arcsinh_(input):
 
 @_operator("acosh")
 def acosh(input, *, out=None):
-    """The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
+    and bool are converted to the default dtype.
 
     >>> torch.acosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -2597,7 +2892,8 @@ def acosh(input, *, out=None):
 
 @_operator("acosh", inplace=True)
 def acosh_(input):
-    """The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
+    and bool are converted to the default dtype.
 
     >>> torch.acosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -2606,8 +2902,10 @@ def acosh_(input):
 
 @_operator("arccosh")
 def arccosh(input, *, out=None):
-    """Another name of `acosh`.
-    The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
+    and bool are converted to the default dtype.
+
+    Alias of `acosh`.
 
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -2616,8 +2914,10 @@ def arccosh(input, *, out=None):
 
 @_operator("arccosh", inplace=True)
 def arccosh_(input):
-    """Another name of `acosh`.
-    The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
+    and bool are converted to the default dtype.
+
+    Alias of `acosh`.
 
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -2626,7 +2926,8 @@ def arccosh_(input):
 
 @_operator("atanh")
 def atanh(input, *, out=None):
-    """The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
+    1]. Integers and bool are converted to the default dtype.
 
     >>> torch.atanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -2635,7 +2936,8 @@ def atanh(input, *, out=None):
 
 @_operator("atanh", inplace=True)
 def atanh_(input):
-    """The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
+    1]. Integers and bool are converted to the default dtype.
 
     >>> torch.atanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -2644,8 +2946,10 @@ def atanh_(input):
 
 @_operator("arctanh")
 def arctanh(input, *, out=None):
-    """Another name of `atanh`.
-    The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
+    1]. Integers and bool are converted to the default dtype.
+
+    Alias of `atanh`.
 
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -2654,8 +2958,10 @@ def arctanh(input, *, out=None):
 
 @_operator("arctanh", inplace=True)
 def arctanh_(input):
-    """Another name of `atanh`.
-    The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
+    1]. Integers and bool are converted to the default dtype.
+
+    Alias of `atanh`.
 
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -2664,7 +2970,8 @@ def arctanh_(input):
 
 @_operator("sigmoid")
 def sigmoid(input, *, out=None):
-    """1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
+    """Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.sigmoid(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -2673,7 +2980,8 @@ def sigmoid(input, *, out=None):
 
 @_operator("sigmoid", inplace=True)
 def sigmoid_(input):
-    """1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
+    """Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.sigmoid(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -2682,7 +2990,8 @@ def sigmoid_(input):
 
 @_operator("atan2")
 def atan2(input, other, *, out=None):
-    """The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
+    """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
+    the point with y = `input` and x = `other`. Shapes are broadcast.
 
     >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -2691,7 +3000,8 @@ def atan2(input, other, *, out=None):
 
 @_operator("atan2", inplace=True)
 def atan2_(input, other):
-    """The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
+    """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
+    the point with y = `input` and x = `other`. Shapes are broadcast.
 
     >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -2700,8 +3010,10 @@ def atan2_(input, other):
 
 @_operator("arctan2")
 def arctan2(input, other, *, out=None):
-    """Another name of `atan2`.
-    The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
+    """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
+    the point with y = `input` and x = `other`. Shapes are broadcast.
+
+    Alias of `atan2`.
 
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -2710,8 +3022,10 @@ def arctan2(input, other, *, out=None):
 
 @_operator("arctan2", inplace=True)
 def arctan2_(input, other):
-    """Another name of `atan2`.
-    The angle, in radians, of the point whose x is `other` and whose y is `input`; the shapes broadcast.
+    """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
+    the point with y = `input` and x = `other`. Shapes are broadcast.
+
+    Alias of `atan2`.
 
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -2720,7 +3034,8 @@ def arctan2_(input, other):
 
 @_operator("hypot")
 def hypot(input, other, *, out=None):
-    """sqrt(`input`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+    """Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of the
+    squares. Shapes are broadcast.
 
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
@@ -2729,7 +3044,8 @@ def hypot(input, other, *, out=None):
 
 @_operator("hypot", inplace=True)
 def hypot_(input, other):
-    """sqrt(`input`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
+    """Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of the
+    squares. Shapes are broadcast.
 
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
@@ -2738,27 +3054,33 @@ def hypot_(input, other):
 
 @_operator("index_get")
 def index_get(input, index):
-    """self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
-    elements into a copy; they broadcast, and their dimensions come where they stood, or first where they stood apart. A position outside its
-    dimension is refused with the index, the dimension and its size.
+    """Indexes a tensor: `input[index]`. Integers, slices, new axes and the ellipsis return a view
+    (basic indexing). Integer tensors and masks (bool or uint8, of any number of dimensions) return
+    a copy (advanced indexing): they are broadcast, and their dimensions replace the indexed ones if
+    these are adjacent, otherwise they come first. An index out of range is an error, which contains
+    the index, the dimension and its size.
     """
 
 
 @_operator("index_set_")
 def index_set_(input, index, value):
-    """self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
-    is written; of several writes to one place the last stays.
+    """Assigns to indexed elements, in place: `input[index] = value`; `value` is broadcast. With index
+    tensors, the dtypes must be equal. All indices are checked before anything is written. If an
+    element is written several times, the last value is stored.
     """
 
 
 @_operator("index_set_scalar_")
 def index_set_scalar_(input, index, value):
-    """self[index] = number, which the dtype must be able to hold."""
+    """Assigns a scalar to indexed elements, in place: `input[index] = value`. The dtype must be able to
+    represent the scalar.
+    """
 
 
 @_operator("index_put")
 def index_put(input, indices, values, accumulate=False):
-    """Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+    """Writes `values`, which are broadcast, to the elements at `indices`: `input[indices] = values`.
+    With `accumulate`, values are added, and those of repeated indices accumulate.
 
     >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
@@ -2767,7 +3089,8 @@ def index_put(input, indices, values, accumulate=False):
 
 @_operator("index_put", inplace=True)
 def index_put_(input, indices, values, accumulate=False):
-    """Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
+    """Writes `values`, which are broadcast, to the elements at `indices`: `input[indices] = values`.
+    With `accumulate`, values are added, and those of repeated indices accumulate.
 
     >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
@@ -2776,7 +3099,8 @@ def index_put_(input, indices, values, accumulate=False):
 
 @_operator("index_select")
 def index_select(input, dim, index, *, out=None):
-    """Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
+    """Selects slices along dimension `dim`: `out[i] = input[index[i]]` for dim = 0. `index` is an int32
+    or int64 vector of values from 0 to the size of `dim` - 1.
 
     >>> torch.index_select(torch.tensor([5, 6, 7]), 0, torch.tensor([2, 0]))
     tensor([7, 5])
@@ -2785,7 +3109,8 @@ def index_select(input, dim, index, *, out=None):
 
 @_operator("masked_select")
 def masked_select(input, mask, *, out=None):
-    """The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
+    """Selects the elements where the bool tensor `mask` is true, as a 1-D tensor in row-major order.
+    The shapes are broadcast.
 
     >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
     tensor([1, 3])
@@ -2794,7 +3119,8 @@ def masked_select(input, mask, *, out=None):
 
 @_operator("masked_fill")
 def masked_fill(input, mask, value):
-    """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+    """Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim
+    tensor that the dtype can represent. `mask` is broadcast.
 
     >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
     tensor([0, 2, 0])
@@ -2803,7 +3129,8 @@ def masked_fill(input, mask, value):
 
 @_operator("masked_fill", inplace=True)
 def masked_fill_(input, mask, value):
-    """Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
+    """Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim
+    tensor that the dtype can represent. `mask` is broadcast.
 
     >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
     tensor([0, 2, 0])
@@ -2812,7 +3139,8 @@ def masked_fill_(input, mask, value):
 
 @_operator("masked_scatter")
 def masked_scatter(input, mask, source):
-    """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+    """Copies consecutive elements of `source`, in row-major order, to the elements where the bool
+    tensor `mask` is true. `source` must have enough elements.
 
     >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
     tensor([8, 2, 9])
@@ -2821,7 +3149,8 @@ def masked_scatter(input, mask, source):
 
 @_operator("masked_scatter", inplace=True)
 def masked_scatter_(input, mask, source):
-    """Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
+    """Copies consecutive elements of `source`, in row-major order, to the elements where the bool
+    tensor `mask` is true. `source` must have enough elements.
 
     >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
     tensor([8, 2, 9])
@@ -2830,8 +3159,10 @@ def masked_scatter_(input, mask, source):
 
 @_operator("gather")
 def gather(input, dim, index, *, sparse_grad=False, out=None):
-    """For every position of `index`, the element of `input` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
-    many dimensions as `input` and no larger apart from `dim`.
+    """Gathers elements along dimension `dim`: `out[i][j][k] = input[index[i][j][k]][j][k]` for dim = 0,
+    `input[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
+    is int32 or int64, has the number of dimensions of `input`, and is no larger in the other
+    dimensions.
 
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
     tensor([[1, 1],
@@ -2841,7 +3172,8 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
 
 @_operator("take")
 def take(input, index, *, out=None):
-    """Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
+    """Selects elements by their flat row-major index: `input.flatten()[index]`. Negative indices count
+    from the end. The result has the shape of `index`, an int64 tensor.
 
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1]))
     tensor([1, 4])
@@ -2850,7 +3182,8 @@ def take(input, index, *, out=None):
 
 @_operator("take_along_dim")
 def take_along_dim(input, indices, dim=None, *, out=None):
-    """`gather` with broadcasting; without `dim` from the flattened tensor.
+    """Gathers elements along dimension `dim` as `gather` does, with shapes broadcast. Without `dim`,
+    selects from the flattened tensor. `argmax` and `argsort` return suitable indices.
 
     >>> torch.take_along_dim(torch.tensor([[3, 1], [2, 4]]), torch.tensor([[1], [0]]), dim=1)
     tensor([[1],
@@ -2860,7 +3193,8 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 
 @_operator("nonzero")
 def nonzero(input, *, out=None):
-    """The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
+    """Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
+    dimensions), in row-major order.
 
     >>> torch.nonzero(torch.tensor([0, 3, 4]))
     tensor([[1],
@@ -2870,8 +3204,9 @@ def nonzero(input, *, out=None):
 
 @_operator("nonzero_static")
 def nonzero_static(input, *, size, fill_value=-1, out=None):
-    """Returns the first `size` rows of `nonzero`, of int64 (`size`, the number of dimensions), and rows of `fill_value` where there are fewer. Its
-    shape does not depend on values.
+    """Returns the indices of the first `size` nonzero elements, as an int64 tensor of shape (`size`,
+    number of dimensions). Missing rows are filled with `fill_value`. The shape does not depend on
+    values.
 
     >>> torch.nonzero_static(torch.tensor([0, 3, 4]), size=3)
     tensor([[ 1],
@@ -2882,7 +3217,7 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
 
 @_operator("nonzero_numpy")
 def nonzero_numpy(input):
-    """The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+    """Returns the indices of the nonzero elements as one int64 vector for each dimension.
 
     >>> torch.nonzero_numpy(torch.tensor([[0, 1], [2, 0]]))
     (tensor([0, 1]), tensor([1, 0]))
@@ -2891,7 +3226,8 @@ def nonzero_numpy(input):
 
 @_operator("argwhere")
 def argwhere(input):
-    """`nonzero` under NumPy's name.
+    """Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
+    dimensions). Equivalent to `nonzero`.
 
     >>> torch.argwhere(torch.tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],
@@ -2901,7 +3237,8 @@ def argwhere(input):
 
 @_operator("put")
 def put(input, index, source, accumulate=False):
-    """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+    """Writes `source` to the elements with the flat row-major indices `index` (int64). With
+    `accumulate`, values are added.
 
     >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]), torch.tensor([8, 9]))
     tensor([[8, 2],
@@ -2911,7 +3248,8 @@ def put(input, index, source, accumulate=False):
 
 @_operator("put", inplace=True)
 def put_(input, index, source, accumulate=False):
-    """Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
+    """Writes `source` to the elements with the flat row-major indices `index` (int64). With
+    `accumulate`, values are added.
 
     >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]), torch.tensor([8, 9]))
     tensor([[8, 2],
@@ -2922,18 +3260,23 @@ def put_(input, index, source, accumulate=False):
 @_operator("scatter.src scatter.value scatter.src_reduce scatter.value_reduce")
 def scatter(input, dim, index, src=None, value=None, *, out=None, reduce=None):
     """scatter(Tensor input, int dim, Tensor index, Tensor src)
-    The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
-    the last stays.
+    Writes the elements of `src` to `input` at indices along dimension `dim`, the reverse of
+    `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. If an element is written several
+    times, the last value is stored.
 
     scatter(Tensor input, int dim, Tensor index, Number value)
-    Writes one number to the positions that `index` names.
+    Writes the scalar `value` to `input` at indices along dimension `dim`: `input[index[i][j]][j] =
+    value` for dim = 0.
 
     scatter(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)
-    Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
-    Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
+    Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
+    `reduce` is "add" or "multiply".
+
+    Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
 
     scatter(Tensor input, int dim, Tensor index, Number value, *, str reduce)
-    Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+    Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
+    `reduce` is "add" or "multiply".
 
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
     tensor([2., 0., 1.])
@@ -2943,18 +3286,23 @@ def scatter(input, dim, index, src=None, value=None, *, out=None, reduce=None):
 @_operator("scatter.src scatter.value scatter.src_reduce scatter.value_reduce", inplace=True)
 def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
     """scatter_(Tensor input, int dim, Tensor index, Tensor src)
-    The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
-    the last stays.
+    Writes the elements of `src` to `input` at indices along dimension `dim`, the reverse of
+    `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. If an element is written several
+    times, the last value is stored.
 
     scatter_(Tensor input, int dim, Tensor index, Number value)
-    Writes one number to the positions that `index` names.
+    Writes the scalar `value` to `input` at indices along dimension `dim`: `input[index[i][j]][j] =
+    value` for dim = 0.
 
     scatter_(Tensor input, int dim, Tensor index, Tensor src, *, str reduce)
-    Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
-    Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
+    Combines the elements of `src` with the elements of `input` at indices along dimension `dim`.
+    `reduce` is "add" or "multiply".
+
+    Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
 
     scatter_(Tensor input, int dim, Tensor index, Number value, *, str reduce)
-    Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+    Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
+    `reduce` is "add" or "multiply".
 
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
     tensor([2., 0., 1.])
@@ -2963,7 +3311,8 @@ def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
 
 @_operator("scatter_add")
 def scatter_add(input, dim, index, src, *, out=None):
-    """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+    """Adds the elements of `src` to `input` at indices along dimension `dim`: `input[index[i][j]][j] +=
+    src[i][j]` for dim = 0, in the order of `index`.
 
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
     tensor([3., 0., 3.])
@@ -2972,7 +3321,8 @@ def scatter_add(input, dim, index, src, *, out=None):
 
 @_operator("scatter_add", inplace=True)
 def scatter_add_(input, dim, index, src):
-    """Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
+    """Adds the elements of `src` to `input` at indices along dimension `dim`: `input[index[i][j]][j] +=
+    src[i][j]` for dim = 0, in the order of `index`.
 
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
     tensor([3., 0., 3.])
@@ -2981,8 +3331,9 @@ def scatter_add_(input, dim, index, src):
 
 @_operator("scatter_reduce")
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
-    """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
-    that were there do not count. Means of integers round down.
+    """Reduces the elements of `src` with the elements of `input` at indices along dimension `dim`.
+    `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self` includes the previous values
+    in the reduction. Means of integers are rounded down.
 
     >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
     tensor([2., 0., 3.])
@@ -2991,8 +3342,9 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
 
 @_operator("scatter_reduce", inplace=True)
 def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
-    """Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
-    that were there do not count. Means of integers round down.
+    """Reduces the elements of `src` with the elements of `input` at indices along dimension `dim`.
+    `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self` includes the previous values
+    in the reduction. Means of integers are rounded down.
 
     >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
     tensor([2., 0., 3.])
@@ -3001,11 +3353,16 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
 
 @_operator("segment_reduce")
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-    """Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' ('amax', 'amin' too) or 'prod'. `lengths` (..., S), of int32 or int64,
-    says how many elements each of S segments has, which lie behind one another; or `offsets` (..., S + 1) where each begins and the last one ends. `axis` is their last dimension, and
-    those before it are those of `data`; in the result it has size S. A segment without elements gives `initial`, or else 0, NaN, -inf, inf and 1; other segments
-    begin with `initial` too. Lengths that are negative, or do not sum up to the size of `data` along `axis`, are an error, and so are offsets that fall
-    or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
+    """Reduces consecutive segments of `data` along `axis`. `reduce` is "sum", "mean", "max" ("amax"),
+    "min" ("amin") or "prod". `lengths` of shape (..., S) are the lengths of the S segments, or
+    `offsets` of shape (..., S + 1) their starts and the end of the last one, of dtype int32 or
+    int64. `axis` is their last dimension; the dimensions before it are those of `data`. The result
+    has size S there.
+
+    The reduction of a segment starts with `initial`, if given; an empty segment returns it, or 0,
+    NaN, -inf, inf and 1, respectively. Negative lengths, lengths that do not sum to the size of
+    `axis`, and offsets that decrease or are out of range are an error. `unsafe` disables these
+    checks; elements out of range are ignored. `indices` is not supported.
 
     >>> torch.segment_reduce(torch.tensor([1., 2., 4.]), "sum", lengths=torch.tensor([1, 2]))
     tensor([1., 6.])
@@ -3014,7 +3371,9 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 
 @_operator("index_add")
 def index_add(input, dim, index, source, *, alpha=1, out=None):
-    """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `input`, which must be able to hold it.
+    """Adds `alpha` times `source` to the slices of `input` along dimension `dim` at the indices of the
+    vector `index`: `input[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be representable
+    in the dtype of `input`.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
@@ -3023,7 +3382,9 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
 
 @_operator("index_add", inplace=True)
 def index_add_(input, dim, index, source, *, alpha=1):
-    """Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `input`, which must be able to hold it.
+    """Adds `alpha` times `source` to the slices of `input` along dimension `dim` at the indices of the
+    vector `index`: `input[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be representable
+    in the dtype of `input`.
 
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
@@ -3032,7 +3393,8 @@ def index_add_(input, dim, index, source, *, alpha=1):
 
 @_operator("index_copy")
 def index_copy(input, dim, index, source, *, out=None):
-    """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+    """Copies `source` to the slices of `input` along dimension `dim` at the indices of the int64 vector
+    `index`.
 
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
     tensor([2., 0., 1.])
@@ -3041,7 +3403,8 @@ def index_copy(input, dim, index, source, *, out=None):
 
 @_operator("index_copy", inplace=True)
 def index_copy_(input, dim, index, source):
-    """Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
+    """Copies `source` to the slices of `input` along dimension `dim` at the indices of the int64 vector
+    `index`.
 
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
     tensor([2., 0., 1.])
@@ -3050,7 +3413,8 @@ def index_copy_(input, dim, index, source):
 
 @_operator("index_fill")
 def index_fill(input, dim, index, value):
-    """Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+    """Fills the slices of `input` along dimension `dim` at the indices of the int64 vector `index` with
+    `value`.
 
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
@@ -3059,7 +3423,8 @@ def index_fill(input, dim, index, value):
 
 @_operator("index_fill", inplace=True)
 def index_fill_(input, dim, index, value):
-    """Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
+    """Fills the slices of `input` along dimension `dim` at the indices of the int64 vector `index` with
+    `value`.
 
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
@@ -3068,7 +3433,9 @@ def index_fill_(input, dim, index, value):
 
 @_operator("index_reduce")
 def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
-    """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+    """Reduces `source` into the slices of `input` along dimension `dim` at the indices of the vector
+    `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self` includes the previous
+    values in the reduction.
 
     >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
     tensor([6., 1., 1.])
@@ -3077,7 +3444,9 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
 
 @_operator("index_reduce", inplace=True)
 def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
-    """Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
+    """Reduces `source` into the slices of `input` along dimension `dim` at the indices of the vector
+    `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self` includes the previous
+    values in the reduction.
 
     >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
     tensor([6., 1., 1.])
@@ -3087,11 +3456,12 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
 @_operator("where.condition where")
 def where(condition, input=None, other=None, *, out=None):
     """where(Tensor condition)
-    The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
+    Returns the indices of the nonzero elements as one int64 vector for each dimension. Alias of
+    `nonzero_numpy`.
 
     where(Tensor condition, Tensor|Number input, Tensor|Number other)
-    Takes the element of `input` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
-    A number that the dtype of the result cannot hold is refused.
+    Selects elements from `input` where `condition` (bool or uint8) is true, and from `other`
+    elsewhere. Shapes are broadcast. A scalar must be representable in the dtype of the result.
 
     >>> torch.where(torch.tensor([True, False]), torch.tensor([1, 2]), 0)
     tensor([1, 0])
@@ -3100,7 +3470,8 @@ def where(condition, input=None, other=None, *, out=None):
 
 @_operator("cat")
 def cat(tensors, dim=0, *, out=None):
-    """Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+    """Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
+    tensors without elements are ignored. dtypes are promoted.
 
     >>> torch.cat((torch.tensor([1]), torch.tensor([2, 3])))
     tensor([1, 2, 3])
@@ -3109,8 +3480,10 @@ def cat(tensors, dim=0, *, out=None):
 
 @_operator("concat")
 def concat(tensors, dim=0, *, out=None):
-    """Another name of `cat`.
-    Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+    """Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
+    tensors without elements are ignored. dtypes are promoted.
+
+    Alias of `cat`.
 
     >>> torch.concat([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
@@ -3119,8 +3492,10 @@ def concat(tensors, dim=0, *, out=None):
 
 @_operator("concatenate")
 def concatenate(tensors, dim=0, *, out=None):
-    """Another name of `cat`.
-    Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
+    """Concatenates tensors along the existing dimension `dim`. The other sizes must be equal; 1-D
+    tensors without elements are ignored. dtypes are promoted.
+
+    Alias of `cat`.
 
     >>> torch.concatenate([torch.tensor([1]), torch.tensor([2, 3])])
     tensor([1, 2, 3])
@@ -3129,7 +3504,7 @@ def concatenate(tensors, dim=0, *, out=None):
 
 @_operator("stack")
 def stack(tensors, dim=0, *, out=None):
-    """Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
+    """Joins tensors of equal shape along a new dimension `dim`. dtypes are promoted.
 
     >>> torch.stack((torch.tensor([1, 2]), torch.tensor([3, 4])))
     tensor([[1, 2],
@@ -3139,7 +3514,7 @@ def stack(tensors, dim=0, *, out=None):
 
 @_operator("hstack")
 def hstack(tensors, *, out=None):
-    """Joins tensors side by side: along dimension 1, or 0 for vectors.
+    """Concatenates tensors horizontally: along dimension 1, or 0 for 1-D tensors.
 
     >>> torch.hstack([torch.tensor([[1], [2]]), torch.tensor([[3], [4]])])
     tensor([[1, 3],
@@ -3149,7 +3524,7 @@ def hstack(tensors, *, out=None):
 
 @_operator("vstack")
 def vstack(tensors, *, out=None):
-    """Joins tensors below each other; vectors are rows.
+    """Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
 
     >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
@@ -3159,8 +3534,9 @@ def vstack(tensors, *, out=None):
 
 @_operator("row_stack")
 def row_stack(tensors, *, out=None):
-    """Another name of `vstack`.
-    Joins tensors below each other; vectors are rows.
+    """Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
+
+    Alias of `vstack`.
 
     >>> torch.row_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 2],
@@ -3170,7 +3546,8 @@ def row_stack(tensors, *, out=None):
 
 @_operator("dstack")
 def dstack(tensors, *, out=None):
-    """Joins tensors along the third dimension.
+    """Concatenates tensors depthwise, along dimension 2. Tensors of fewer dimensions are expanded as
+    by `atleast_3d`.
 
     >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[[1, 3],
@@ -3180,7 +3557,7 @@ def dstack(tensors, *, out=None):
 
 @_operator("column_stack")
 def column_stack(tensors, *, out=None):
-    """Joins tensors side by side; vectors are columns.
+    """Concatenates tensors horizontally, with 1-D tensors as columns.
 
     >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
     tensor([[1, 3],
@@ -3191,10 +3568,10 @@ def column_stack(tensors, *, out=None):
 @_operator("atleast_1d atleast_1d.sequence")
 def atleast_1d(input=None, *tensors):
     """atleast_1d(Tensor input)
-    A view of at least 1 dimension.
+    Returns a view of `input` with at least 1 dimension.
 
     atleast_1d(sequence of Tensor tensors)
-    Views of at least 1 dimension.
+    Returns a view with at least 1 dimension of each tensor.
 
     >>> torch.atleast_1d(torch.tensor(5))
     tensor([5])
@@ -3204,10 +3581,10 @@ def atleast_1d(input=None, *tensors):
 @_operator("atleast_2d atleast_2d.sequence")
 def atleast_2d(input=None, *tensors):
     """atleast_2d(Tensor input)
-    A view of at least 2 dimensions.
+    Returns a view of `input` with at least 2 dimensions. A 1-D tensor becomes a row.
 
     atleast_2d(sequence of Tensor tensors)
-    Views of at least 2 dimensions.
+    Returns a view with at least 2 dimensions of each tensor.
 
     >>> torch.atleast_2d(torch.tensor([1, 2]))
     tensor([[1, 2]])
@@ -3217,10 +3594,11 @@ def atleast_2d(input=None, *tensors):
 @_operator("atleast_3d atleast_3d.sequence")
 def atleast_3d(input=None, *tensors):
     """atleast_3d(Tensor input)
-    A view of at least 3 dimensions.
+    Returns a view of `input` with at least 3 dimensions. A 2-D tensor of shape (H, W) becomes (H, W,
+    1).
 
     atleast_3d(sequence of Tensor tensors)
-    Views of at least 3 dimensions.
+    Returns a view with at least 3 dimensions of each tensor.
 
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape
     torch.Size([1, 2, 1])
@@ -3229,7 +3607,7 @@ def atleast_3d(input=None, *tensors):
 
 @_operator("broadcast_tensors")
 def broadcast_tensors(*tensors):
-    """Expands all tensors to their common shape, without copying.
+    """Broadcasts tensors to their common shape. Returns views.
 
     >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3], [4]]))
     (tensor([[1, 2],
@@ -3240,8 +3618,9 @@ def broadcast_tensors(*tensors):
 
 @_operator("meshgrid")
 def meshgrid(*tensors, indexing=None):
-    """Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
-    dimensions.
+    """Creates coordinate grids from vectors of one dtype: output k contains the values of vector k
+    along dimension k, expanded over the others. Returns views. `indexing` is "ij" (matrix indexing,
+    default) or "xy" (Cartesian indexing), which swaps the first two dimensions.
 
     >>> torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4]), indexing="ij")
     (tensor([[1, 1],
@@ -3252,7 +3631,8 @@ def meshgrid(*tensors, indexing=None):
 
 @_operator("cartesian_prod")
 def cartesian_prod(*tensors):
-    """All combinations of one element of each vector, a row for each.
+    """Computes the Cartesian product of vectors: each row of the result contains one element of each
+    vector.
 
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([4, 5]))
     tensor([[1, 4],
@@ -3264,7 +3644,8 @@ def cartesian_prod(*tensors):
 
 @_operator("combinations")
 def combinations(input, r=2, with_replacement=False):
-    """The combinations of `r` elements of a vector, a row for each.
+    """Returns the combinations of `r` elements of a vector, as rows. `with_replacement` allows
+    repeated elements.
 
     >>> torch.combinations(torch.tensor([1, 2, 3]))
     tensor([[1, 2],
@@ -3275,7 +3656,8 @@ def combinations(input, r=2, with_replacement=False):
 
 @_operator("block_diag")
 def block_diag(*tensors):
-    """Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
+    """Creates a block-diagonal matrix from matrices; vectors are rows, and scalars 1 x 1 matrices.
+    dtypes are promoted.
 
     >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[1, 2, 0],
@@ -3286,7 +3668,8 @@ def block_diag(*tensors):
 
 @_operator("repeat")
 def repeat(input, repeats, *more):
-    """Joins copies of `input` along every dimension; leading dimensions are added where there are more repeats.
+    """Repeats `input` along each dimension, `repeats[i]` times. Copies the data. Additional repeats add
+    leading dimensions.
 
     >>> torch.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
@@ -3296,7 +3679,8 @@ def repeat(input, repeats, *more):
 
 @_operator("tile")
 def tile(input, dims, *more):
-    """`repeat` in which missing leading repeats are 1.
+    """Repeats `input` along each dimension, as NumPy's `tile` does: missing leading repeats are 1. See
+    `repeat`.
 
     >>> torch.tile(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2, 1, 2],
@@ -3307,13 +3691,16 @@ def tile(input, dims, *more):
 @_operator("repeat_interleave.int repeat_interleave.tensor repeat_interleave")
 def repeat_interleave(repeats, input=None, dim=None, *, output_size=None):
     """repeat_interleave(Tensor input, int repeats, int dim=None, *, int output_size=None)
-    Repeats every element of dimension `dim`, or of the flattened tensor.
+    Repeats each element along `dim`, or of the flattened tensor, `repeats` times. `output_size`, if
+    given, must be the size of the result.
 
     repeat_interleave(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)
-    Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
+    Repeats element i along `dim`, or of the flattened tensor, `repeats[i]` times. `output_size`, if
+    given, must be the size of the result.
 
     repeat_interleave(Tensor repeats, *, int output_size=None)
-    Lists every position of the int32 or int64 vector `repeats` as often as its value says.
+    Returns the index i `repeats[i]` times, for each i in order. `repeats` is an int32 or int64
+    vector.
 
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
@@ -3322,7 +3709,8 @@ def repeat_interleave(repeats, input=None, dim=None, *, output_size=None):
 
 @_operator("roll")
 def roll(input, shifts, dims=None):
-    """Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
+    """Rolls elements along dimensions by `shifts`: elements shifted past the last position reappear at
+    the first. Without `dims`, rolls the flattened tensor, and restores its shape.
 
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
@@ -3331,7 +3719,7 @@ def roll(input, shifts, dims=None):
 
 @_operator("flip")
 def flip(input, dims, *more):
-    """Reverses the order of positions in the listed dimensions.
+    """Reverses the order of elements along the dimensions `dims`. Returns a copy.
 
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
@@ -3340,7 +3728,7 @@ def flip(input, dims, *more):
 
 @_operator("fliplr")
 def fliplr(input):
-    """Reverses the order of columns, dimension 1.
+    """Reverses the order of columns (dimension 1). Returns a copy.
 
     >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
@@ -3350,7 +3738,7 @@ def fliplr(input):
 
 @_operator("flipud")
 def flipud(input):
-    """Reverses the order of rows, dimension 0.
+    """Reverses the order of rows (dimension 0). Returns a copy.
 
     >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
@@ -3360,7 +3748,8 @@ def flipud(input):
 
 @_operator("rot90")
 def rot90(input, k=1, dims=(0,1)):
-    """Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
+    """Rotates a tensor by `k` times 90 degrees in the plane of two dimensions, from the first towards
+    the second.
 
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -3370,7 +3759,8 @@ def rot90(input, k=1, dims=(0,1)):
 
 @_operator("tril")
 def tril(input, diagonal=0, *, out=None):
-    """Keeps the elements on and below a diagonal of matrices; the others are zero.
+    """Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
+    sets the others to 0.
 
     >>> torch.tril(torch.ones(2, 2))
     tensor([[1., 0.],
@@ -3380,7 +3770,8 @@ def tril(input, diagonal=0, *, out=None):
 
 @_operator("tril", inplace=True)
 def tril_(input, diagonal=0):
-    """Keeps the elements on and below a diagonal of matrices; the others are zero.
+    """Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
+    sets the others to 0.
 
     >>> torch.tril(torch.ones(2, 2))
     tensor([[1., 0.],
@@ -3390,7 +3781,8 @@ def tril_(input, diagonal=0):
 
 @_operator("triu")
 def triu(input, diagonal=0, *, out=None):
-    """Keeps the elements on and above a diagonal of matrices; the others are zero.
+    """Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
+    sets the others to 0.
 
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
@@ -3400,7 +3792,8 @@ def triu(input, diagonal=0, *, out=None):
 
 @_operator("triu", inplace=True)
 def triu_(input, diagonal=0):
-    """Keeps the elements on and above a diagonal of matrices; the others are zero.
+    """Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
+    sets the others to 0.
 
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
@@ -3410,7 +3803,8 @@ def triu_(input, diagonal=0):
 
 @_operator("diag")
 def diag(input, diagonal=0, *, out=None):
-    """A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
+    """Creates a matrix with the vector `input` on diagonal `diagonal`, or returns a copy of that
+    diagonal of a matrix.
 
     >>> torch.diag(torch.tensor([1, 2]))
     tensor([[1, 0],
@@ -3420,7 +3814,8 @@ def diag(input, diagonal=0, *, out=None):
 
 @_operator("diag_embed")
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
+    """Creates diagonal matrices from the last dimension of `input`, on diagonal `offset` of two new
+    dimensions `dim1` and `dim2`.
 
     >>> torch.diag_embed(torch.tensor([1, 2]), offset=1)
     tensor([[0, 1, 0],
@@ -3431,7 +3826,7 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 @_operator("diagflat")
 def diagflat(input, offset=0):
-    """A matrix with the elements of `input` on its diagonal.
+    """Creates a matrix with the flattened elements of `input` on diagonal `offset`.
 
     >>> torch.diagflat(torch.tensor([[1], [2]]))
     tensor([[1, 0],
@@ -3441,7 +3836,8 @@ def diagflat(input, offset=0):
 
 @_operator("diagonal_scatter")
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
-    """A copy of `input` in which `src` replaces a diagonal.
+    """Returns a copy of `input` with the diagonal `offset` of dimensions `dim1` and `dim2` replaced by
+    `src`.
 
     >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2]))
     tensor([[1., 0.],
@@ -3451,7 +3847,7 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 @_operator("select_scatter")
 def select_scatter(input, src, dim, index):
-    """A copy of `input` in which `src` replaces one position of a dimension.
+    """Returns a copy of `input` with the slice `index` of dimension `dim` replaced by `src`.
 
     >>> torch.select_scatter(torch.zeros(2, 2), torch.tensor([1.0, 2]), 0, 1)
     tensor([[0., 0.],
@@ -3461,7 +3857,7 @@ def select_scatter(input, src, dim, index):
 
 @_operator("slice_scatter")
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
-    """A copy of `input` in which `src` replaces positions start:end:step of a dimension.
+    """Returns a copy of `input` with the slice `start:end:step` of dimension `dim` replaced by `src`.
 
     >>> torch.slice_scatter(torch.zeros(4), torch.tensor([1.0, 2]), start=1, end=3)
     tensor([0., 1., 2., 0.])
@@ -3470,7 +3866,8 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
 
 @_operator("as_strided_scatter")
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
-    """A copy of `input` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
+    """Returns a copy of `input` with the elements of `as_strided(size, stride, storage_offset)`
+    replaced by `src`.
 
     >>> torch.as_strided_scatter(torch.zeros(4), torch.tensor([1.0, 2]), (2,), (3,))
     tensor([1., 0., 0., 2.])
@@ -3479,7 +3876,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 
 @_operator("unravel_index")
 def unravel_index(indices, shape):
-    """Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
+    """Converts flat row-major indices to coordinates: one tensor for each dimension of `shape`.
 
     >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
@@ -3488,7 +3885,8 @@ def unravel_index(indices, shape):
 
 @_operator("sum_to_size")
 def sum_to_size(input, size, *more):
-    """Adds up dimensions until `input` has shape `size`, which must broadcast to its own; `input` itself where it has that shape.
+    """Sums `input` over broadcast dimensions such that it has the shape `size`, which must be
+    broadcastable to its shape. Returns `input` if it has that shape.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
@@ -3497,8 +3895,8 @@ def sum_to_size(input, size, *more):
 
 @_operator("constant_pad_nd")
 def constant_pad_nd(input, pad, value=0):
-    """Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
-    elements away.
+    """Pads the last dimensions with `value`. `pad` lists the number of elements added before and after
+    the last dimension, then those of the dimension before it, and so on; negative numbers crop.
 
     >>> torch.constant_pad_nd(torch.tensor([[1, 2]]), (1, 0, 0, 1), 9)
     tensor([[9, 1, 2],
@@ -3508,8 +3906,9 @@ def constant_pad_nd(input, pad, value=0):
 
 @_operator("chain_matmul")
 def chain_matmul(*matrices, out=None):
-    """As `linalg.multi_dot`, of one or more matrices.
-    Deprecated, as in PyTorch, of which calls warn: use linalg.multi_dot, which takes a list.
+    """Computes the product of one or more matrices. See `linalg.multi_dot`.
+
+    Deprecated: use linalg.multi_dot, which takes a list. The first call reports a warning.
 
     >>> torch.chain_matmul(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
@@ -3518,7 +3917,7 @@ def chain_matmul(*matrices, out=None):
 
 @_operator("matrix_power")
 def matrix_power(input, n, *, out=None):
-    """Another name of `linalg.matrix_power`, and a method.
+    """Raises square matrices to an integer power. Alias of `linalg.matrix_power`.
 
     >>> torch.matrix_power(torch.tensor([[2.]]), 3)
     tensor([[8.]])
@@ -3527,7 +3926,7 @@ def matrix_power(input, n, *, out=None):
 
 @_operator("matrix_exp")
 def matrix_exp(input):
-    """Another name of `linalg.matrix_exp`, and a method.
+    """Computes the matrix exponential. Alias of `linalg.matrix_exp`.
 
     >>> torch.matrix_exp(torch.zeros(1, 1))
     tensor([[1.]])
@@ -3536,8 +3935,9 @@ def matrix_exp(input):
 
 @_operator("cholesky")
 def cholesky(input, upper=False, *, out=None):
-    """Another name of `linalg.cholesky`, and a method.
-    Deprecated, as in PyTorch, of which calls warn: use linalg.cholesky, or its mH for upper.
+    """Computes the Cholesky decomposition. Alias of `linalg.cholesky`.
+
+    Deprecated: use linalg.cholesky, or its mH for upper. The first call reports a warning.
 
     >>> torch.cholesky(torch.tensor([[4.]]))
     tensor([[2.]])
@@ -3546,8 +3946,10 @@ def cholesky(input, upper=False, *, out=None):
 
 @_operator("lu", results="LU pivots info")
 def lu(A, pivot=True):
-    """As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
-    Deprecated, as in PyTorch, of which calls warn: use linalg.lu_factor, or linalg.lu_factor_ex.
+    """Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
+    is not an error. See `linalg.lu_factor_ex`.
+
+    Deprecated: use linalg.lu_factor, or linalg.lu_factor_ex. The first call reports a warning.
 
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
@@ -3556,7 +3958,8 @@ def lu(A, pivot=True):
 
 @_operator("lu_unpack", results="P L U")
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=None):
-    """The factors P, L and U of what `linalg.lu_factor` gives. What is not asked for is empty.
+    """Unpacks the compact result of `linalg.lu_factor` into P, L and U. Results that are not requested
+    are empty.
 
     >>> torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]]))).U
     tensor([[4., 4.],
@@ -3566,13 +3969,17 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=N
 
 @_operator("pivots_permutation")
 def pivots_permutation(pivots, n):
-    """The order of `n` rows, int64 (..., n), that the exchanges in `pivots`, int32 (..., k) and counted from 1, lead to."""
+    """Converts LAPACK's 1-based row exchanges `pivots`, int32 of shape (..., k), to a permutation of
+    `n` rows, int64 of shape (..., n).
+    """
 
 
 @_operator("geqrf", results="a tau")
 def geqrf(input, *, out=None):
-    """Factors each matrix A = Q R in a batch (..., m, n) as LAPACK's geqrf stores it: `a` has R on and above the diagonal, and below it, with the scales `tau` (..., min(m, n)), the
-    reflections that Q is the product of, which `linalg.householder_product` forms and `ormqr` applies.
+    """Computes the QR decomposition of matrices (..., m, n) in compact form, as LAPACK's geqrf does:
+    `a` contains R on and above the diagonal, and below it, with the scales `tau` of shape (...,
+    min(m, n)), the Householder reflectors whose product is Q. `linalg.householder_product` computes
+    Q, and `ormqr` multiplies by it.
 
     >>> torch.geqrf(torch.tensor([[3.], [4.]])).tau
     tensor([1.6000])
@@ -3581,8 +3988,9 @@ def geqrf(input, *, out=None):
 
 @_operator("qr", results="Q R")
 def qr(input, some=True, *, out=None):
-    """As `linalg.qr`, reduced, or complete where `some` is false.
-    Deprecated, as in PyTorch, of which calls warn: use linalg.qr, whose mode is "reduced" or "complete" for some.
+    """Computes the QR decomposition, reduced, or complete if `some` is false. See `linalg.qr`.
+
+    Deprecated: use linalg.qr, whose mode is "reduced" or "complete" for some. The first call reports a warning.
 
     >>> torch.qr(torch.tensor([[3.], [4.]])).R
     tensor([[-5.]])
@@ -3591,7 +3999,7 @@ def qr(input, some=True, *, out=None):
 
 @_operator("orgqr")
 def orgqr(input, tau, *, out=None):
-    """Another name of `linalg.householder_product`, and a method.
+    """Computes the product of Householder reflectors. Alias of `linalg.householder_product`.
 
     >>> torch.orgqr(*torch.geqrf(torch.tensor([[3.], [4.]])))
     tensor([[-0.6000],
@@ -3601,8 +4009,9 @@ def orgqr(input, tau, *, out=None):
 
 @_operator("ormqr")
 def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
-    """`other` (..., m, n) times Q from the left, or from the right where `left` is false; Q, which is not formed, is the square matrix of the reflections that `geqrf` gave as `input` and `tau`,
-    or its adjoint with `transpose`.
+    """Multiplies `other` (..., m, n) by Q from the left, or from the right if `left` is false, without
+    forming Q. Q is the square matrix of the Householder reflectors `input` and `tau` that `geqrf`
+    returned; `transpose` multiplies by its adjoint.
 
     >>> torch.ormqr(*torch.geqrf(torch.tensor([[3.], [4.]])), torch.tensor([[3.], [4.]]), transpose=True).round()
     tensor([[-5.],
@@ -3612,14 +4021,15 @@ def ormqr(input, tau, other, left=True, transpose=False, *, out=None):
 
 @_operator("lyapunov")
 def lyapunov(H, G):
-    """The X of H X + X H = G for Hermitian matrices H (..., n, n) without negative eigenvalues, of which the lower triangle is read, and G of the same shape and dtype. Where two eigenvalues are 0,
-    so is what X maps between their vectors.
+    """Solves the Lyapunov equation H X + X H = G for Hermitian positive-semidefinite matrices H (...,
+    n, n), of which the lower triangle is read, and G of the same shape and dtype. The component of
+    X between two eigenvectors with eigenvalue 0 is 0.
     """
 
 
 @_operator("det")
 def det(input, *, out=None):
-    """Another name of `linalg.det`, and a method.
+    """Computes the determinant of square matrices. Alias of `linalg.det`.
 
     >>> torch.det(torch.tensor([[2., 0.], [0., 4.]]))
     tensor(8.)
@@ -3628,7 +4038,7 @@ def det(input, *, out=None):
 
 @_operator("slogdet", results="sign logabsdet")
 def slogdet(input, *, out=None):
-    """Another name of `linalg.slogdet`, and a method.
+    """Computes the sign and the logarithm of the determinant. Alias of `linalg.slogdet`.
 
     >>> torch.slogdet(torch.tensor([[0., 1.], [1., 0.]])).logabsdet
     tensor(0.)
@@ -3637,7 +4047,8 @@ def slogdet(input, *, out=None):
 
 @_operator("logdet")
 def logdet(input):
-    """The natural logarithm of the determinant of each matrix in a batch (..., n, n): -inf where that is 0, NaN where it is negative.
+    """Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
+    0, NaN if it is negative.
 
     >>> torch.logdet(torch.tensor([[1., 0.], [0., 1.]]))
     tensor(0.)
@@ -3646,7 +4057,8 @@ def logdet(input):
 
 @_operator("frobenius_norm")
 def frobenius_norm(input, dim, keepdim=False, *, out=None):
-    """The root of the sum of squares over up to two dimensions, or of all elements where `dim` is empty.
+    """Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions,
+    or of all elements if `dim` is empty.
 
     >>> torch.frobenius_norm(torch.tensor([[3., 4.]]), [0, 1])
     tensor(5.)
@@ -3655,7 +4067,7 @@ def frobenius_norm(input, dim, keepdim=False, *, out=None):
 
 @_operator("nuclear_norm")
 def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
-    """The sum of the singular values of the matrices in two dimensions.
+    """Computes the nuclear norm, the sum of the singular values, of matrices in two dimensions.
 
     >>> torch.nuclear_norm(torch.tensor([[3., 0.], [0., 4.]]))
     tensor(7.)
@@ -3664,7 +4076,7 @@ def nuclear_norm(input, dim=(-2, -1), keepdim=False, *, out=None):
 
 @_operator("pinverse")
 def pinverse(input, rcond=1e-15):
-    """As `linalg.pinv` with `rcond` for `rtol`.
+    """Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
 
     >>> torch.pinverse(torch.tensor([[2.]]))
     tensor([[0.5000]])
@@ -3673,7 +4085,7 @@ def pinverse(input, rcond=1e-15):
 
 @_operator("inverse")
 def inverse(input, *, out=None):
-    """Another name of `linalg.inv`, and a method.
+    """Computes the inverse of square matrices. Alias of `linalg.inv`.
 
     >>> torch.inverse(torch.tensor([[4.]]))
     tensor([[0.2500]])
@@ -3682,9 +4094,12 @@ def inverse(input, *, out=None):
 
 @_operator("triangular_solve", results="solution cloned_coefficient")
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
-    """The X of A X = `input`, or of A^T X = `input` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
-    A may be sparse: then it is converted to a strided one, there is no copy of it (`cloned_coefficient` has no elements), and one without entries gives NaN.
-    Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
+    """Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A, as
+    `linalg.solve_triangular` does. Also returns a copy of A. A sparse A is converted to a strided
+    tensor, and no copy is returned (`cloned_coefficient` is empty); one without entries returns
+    NaN.
+
+    Deprecated: use linalg.solve_triangular, whose arguments are the other way round. The first call reports a warning.
 
     >>> torch.triangular_solve(torch.tensor([[2.], [8.]]), torch.tensor([[2., 0.], [0., 4.]])).solution
     tensor([[1.],
@@ -3694,8 +4109,10 @@ def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False,
 
 @_operator("lu_solve")
 def lu_solve(input, LU_data, LU_pivots, *, out=None):
-    """As `linalg.lu_solve`, with the right-hand sides first.
-    Deprecated, as in PyTorch, of which calls warn: use linalg.lu_solve, whose last argument is the first one here.
+    """Solves linear equations from an LU decomposition, with the right-hand side `input`. See
+    `linalg.lu_solve`.
+
+    Deprecated: use linalg.lu_solve, whose last argument is the first one here. The first call reports a warning.
 
     >>> torch.lu_solve(torch.tensor([[2.], [8.]]), *torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]])))
     tensor([[1.],
@@ -3705,7 +4122,8 @@ def lu_solve(input, LU_data, LU_pivots, *, out=None):
 
 @_operator("cholesky_solve")
 def cholesky_solve(input, L, upper=False, *, out=None):
-    """The X of A X = `input` for the A = L L^H whose Cholesky factor is given; with `upper` the factor is the U of A = U^H U. Batches broadcast.
+    """Solves A X = `input` from the Cholesky factor `L` of A = L L^H, or from U of A = U^H U with
+    `upper`. Batches are broadcast.
 
     >>> torch.cholesky_solve(torch.tensor([[4.]]), torch.tensor([[2.]]))
     tensor([[1.]])
@@ -3714,7 +4132,8 @@ def cholesky_solve(input, L, upper=False, *, out=None):
 
 @_operator("cholesky_inverse")
 def cholesky_inverse(input, upper=False, *, out=None):
-    """The inverse of the A = L L^H whose Cholesky factor `input` is; with `upper` the factor is the U of A = U^H U.
+    """Computes the inverse of A from its Cholesky factor `input`, L of A = L L^H, or U of A = U^H U
+    with `upper`.
 
     >>> torch.cholesky_inverse(torch.tensor([[2.]]))
     tensor([[0.2500]])
@@ -3723,7 +4142,8 @@ def cholesky_inverse(input, upper=False, *, out=None):
 
 @_operator("svd", results="U S V")
 def svd(input, some=True, compute_uv=True, *, out=None):
-    """As `linalg.svd`, with V instead of its adjoint, and reduced unless `some` is false. Where `compute_uv` is false, U and V are zeros.
+    """Computes the singular value decomposition A = U diag(S) V^H, reduced unless `some` is false.
+    Returns V instead of its adjoint. If `compute_uv` is false, U and V are zeros. See `linalg.svd`.
 
     >>> torch.svd(torch.tensor([[3., 0.], [0., 4.]])).S
     tensor([4., 3.])
@@ -3732,9 +4152,12 @@ def svd(input, some=True, compute_uv=True, *, out=None):
 
 @_operator("svd_lowrank")
 def svd_lowrank(A, q=6, niter=2, M=None):
-    """Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
-    those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
-    `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
+    """Computes an approximate singular value decomposition of low rank: the `q` largest singular
+    values S (..., q) of A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (...,
+    n, q), with A = U diag(S) V^H if the rank is at most `q`. It is suitable for large matrices of
+    low rank, and computes the decomposition on a subspace made from `q` random vectors by `niter`
+    power iterations (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness,
+    2011). `M` is broadcast. `q` is limited to min(m, n), and `niter` to 10,000.
 
     >>> torch.svd_lowrank(torch.ones(2, 2), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -3743,8 +4166,10 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 
 @_operator("pca_lowrank")
 def pca_lowrank(A, q=None, center=True, niter=2):
-    """As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
-    variances along them. `q` is at most the least of m and n; 6 or that unless given.
+    """Computes an approximate principal component analysis (PCA) by `svd_lowrank`. With `center`, the
+    column means are subtracted first: for m samples of n features, the columns of V are the
+    principal directions, and the squares of S / sqrt(m - 1) the variances along them. `q` defaults
+    to min(6, m, n), and must be at most min(m, n).
 
     >>> torch.pca_lowrank(torch.tensor([[1., 1.], [3., 3.]]), q=1)[1].round(decimals=4)
     tensor([2.])
@@ -3753,11 +4178,18 @@ def pca_lowrank(A, q=None, center=True, niter=2):
 
 @_operator("lobpcg")
 def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None):
-    """The `k` largest eigenvalues of Hermitian matrices A (..., m, m), in falling order (..., k), or with `largest` false the smallest in rising order, and their vectors in columns (..., m, k), of norm 1; with
-    `B`, Hermitian and positive-definite, those of A x = l B x, with x^H B x = 1. `X` (..., m, n) are vectors to begin with, otherwise `n` random ones; `k` is n, or 1, unless given, and m at least 3 n.
-    `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
-    of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
-    some eigenvalues of large matrices; `linalg.eigh` has all.
+    """Computes the `k` largest eigenvalues of Hermitian matrices A (..., m, m), in descending order
+    (..., k), or, with `largest` false, the smallest in ascending order, and their eigenvectors, as
+    columns (..., m, k) of norm 1. With a Hermitian positive-definite `B` it solves A x = l B x,
+    with x^H B x = 1. It is suitable for a few eigenvalues of large matrices; `linalg.eigh` computes
+    all.
+
+    `X` (..., m, n) are initial vectors, by default `n` random ones; `k` defaults to n, or 1, and m
+    must be at least 3 n. `iK` (..., m, m) is a preconditioner, an approximation of the inverse of
+    A. The iteration ends when the norms of the first `k` residuals are at most `tol` (default: the
+    square root of the machine epsilon) times the norm of A + l B, or after `niter` iterations
+    (default 1,000, at most 10,000). Both values of `method` use an orthonormal basis (A. V.
+    Knyazev, Toward the optimal preconditioned eigensolver, 2001).
 
     >>> _ = torch.manual_seed(0)
     >>> torch.lobpcg(torch.diag(torch.tensor([1., 2., 3., 4.])), 1)[0].round(decimals=3)
@@ -3767,10 +4199,14 @@ def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, lar
 
 @_operator("fused_sgd_")
 def fused_sgd_(input, grads, momentum_buffer_list, *, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step, grad_scale=None, found_inf=None):
-    """Updates all parameters `input` in place by stochastic gradient descent: `v = momentum * v + (1 - dampening) * d`, `self -= lr * v`, where `d` is the gradient
-    plus `weight_decay * self`, and `v` the tensor of `momentum_buffer_list`, which becomes `d` where `is_first_step` is set; with `nesterov` the step is `d + momentum * v`.
-    `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-    16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+    """Updates all parameters `input` by stochastic gradient descent (SGD), in place: `v = momentum * v
+    + (1 - dampening) * d`, `input -= lr * v`, where `d` is the gradient plus `weight_decay * input`,
+    and `v` the tensor of `momentum_buffer_list`, initialized to `d` if `is_first_step` is true.
+    With `nesterov` the step is `d + momentum * v`.
+
+    `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
+    changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
+    with different shapes, dtypes or devices are an error.
 
     >>> w, grad = torch.ones(2), torch.tensor([1., 2.])
     >>> torch._fused_sgd_([w], [grad], [], weight_decay=0, momentum=0, lr=0.5, dampening=0, nesterov=False, maximize=False, is_first_step=True)
@@ -3781,11 +4217,15 @@ def fused_sgd_(input, grads, momentum_buffer_list, *, weight_decay, momentum, lr
 
 @_operator("fused_adam_")
 def fused_adam_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale=None, found_inf=None):
-    """Updates all parameters `input` in place by Adam: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s + (1 - beta2) * d**2`,
-    `self -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`, where `d` is the gradient plus `weight_decay * self`, `m` and `s` are the tensors of
-    `exp_avgs` and `exp_avg_sqs`, and `step` that of `state_steps`, with one element, which counts this step too. With `amsgrad` the largest `s` so far divides, in
-    `max_exp_avg_sqs`. `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-    16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+    """Updates all parameters `input` by Adam, in place: `m = lerp(m, d, 1 - beta1)`, `s = beta2 * s +
+    (1 - beta2) * d**2`, `input -= lr / (1 - beta1**step) * m / (sqrt(s / (1 - beta2**step)) + eps)`,
+    where `d` is the gradient plus `weight_decay * input`, `m` and `s` are the tensors of `exp_avgs`
+    and `exp_avg_sqs`, and `step` is the one-element tensor of `state_steps`, which includes this
+    step. With `amsgrad` the maximum of all `s` is used, stored in `max_exp_avg_sqs`.
+
+    `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
+    changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
+    with different shapes, dtypes or devices are an error.
 
     >>> w, grad, m, s = torch.ones(2), torch.tensor([1., -2.]), torch.zeros(2), torch.zeros(2)
     >>> options = dict(lr=0.5, beta1=0.9, beta2=0.999, weight_decay=0, eps=1e-8, amsgrad=False, maximize=False)
@@ -3797,787 +4237,691 @@ def fused_adam_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_step
 
 @_operator("fused_adamw_")
 def fused_adamw_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, *, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale=None, found_inf=None):
-    """As `fused_adam_`, with decoupled weight decay: `input` is multiplied by `1 - lr * weight_decay`, and the gradient is left as it is."""
+    """Updates all parameters `input` by AdamW, in place: `fused_adam_` with decoupled weight decay,
+    which multiplies `input` by `1 - lr * weight_decay` instead of changing the gradient.
+    """
 
 
 @_operator("fused_adagrad_")
 def fused_adagrad_(input, grads, state_sums, state_steps, *, lr, lr_decay, weight_decay, eps, maximize, grad_scale=None, found_inf=None):
-    """Updates all parameters `input` in place by Adagrad: `s += d**2`, `self -= lr / (1 + (step - 1) * lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus
-    `weight_decay * self`, `s` the tensor of `state_sums`, and `step` that of `state_steps`, with one element, which counts this step too.
-    `maximize` negates the gradients. `grads` are divided by `grad_scale` first, in place; nothing is done where `found_inf` is not 0.
-    16-bit dtypes are computed in float32. Raises an error, and changes nothing, where the tensors of a parameter differ in sizes, dtype or device.
+    """Updates all parameters `input` by Adagrad, in place: `s += d**2`, `input -= lr / (1 + (step - 1) *
+    lr_decay) * d / (sqrt(s) + eps)`, where `d` is the gradient plus `weight_decay * input`, `s` the
+    tensor of `state_sums`, and `step` is the one-element tensor of `state_steps`, which includes
+    this step.
+
+    `maximize` negates the gradients. `grads` are first divided by `grad_scale`, in place; nothing
+    changes if `found_inf` is nonzero. 16-bit dtypes are computed in float32. Tensors of a parameter
+    with different shapes, dtypes or devices are an error.
     """
 
 
 @_operator("foreach_abs")
 def foreach_abs(input):
-    """Returns a list with the results of `abs` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `abs` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_abs_")
 def foreach_abs_(input):
-    """Writes the results of `abs` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `abs` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_acos")
 def foreach_acos(input):
-    """Returns a list with the results of `acos` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `acos` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_acos_")
 def foreach_acos_(input):
-    """Writes the results of `acos` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `acos` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_asin")
 def foreach_asin(input):
-    """Returns a list with the results of `asin` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `asin` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_asin_")
 def foreach_asin_(input):
-    """Writes the results of `asin` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `asin` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_atan")
 def foreach_atan(input):
-    """Returns a list with the results of `atan` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `atan` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_atan_")
 def foreach_atan_(input):
-    """Writes the results of `atan` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `atan` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_ceil")
 def foreach_ceil(input):
-    """Returns a list with the results of `ceil` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `ceil` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_ceil_")
 def foreach_ceil_(input):
-    """Writes the results of `ceil` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `ceil` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_cos")
 def foreach_cos(input):
-    """Returns a list with the results of `cos` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `cos` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_cos_")
 def foreach_cos_(input):
-    """Writes the results of `cos` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `cos` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_cosh")
 def foreach_cosh(input):
-    """Returns a list with the results of `cosh` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `cosh` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_cosh_")
 def foreach_cosh_(input):
-    """Writes the results of `cosh` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `cosh` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_erf")
 def foreach_erf(input):
-    """Returns a list with the results of `erf` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `erf` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_erf_")
 def foreach_erf_(input):
-    """Writes the results of `erf` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `erf` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_erfc")
 def foreach_erfc(input):
-    """Returns a list with the results of `erfc` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `erfc` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_erfc_")
 def foreach_erfc_(input):
-    """Writes the results of `erfc` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `erfc` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_exp")
 def foreach_exp(input):
-    """Returns a list with the results of `exp` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `exp` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_exp_")
 def foreach_exp_(input):
-    """Writes the results of `exp` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `exp` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_expm1")
 def foreach_expm1(input):
-    """Returns a list with the results of `expm1` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `expm1` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_expm1_")
 def foreach_expm1_(input):
-    """Writes the results of `expm1` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `expm1` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_floor")
 def foreach_floor(input):
-    """Returns a list with the results of `floor` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `floor` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_floor_")
 def foreach_floor_(input):
-    """Writes the results of `floor` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `floor` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_frac")
 def foreach_frac(input):
-    """Returns a list with the results of `frac` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `frac` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_frac_")
 def foreach_frac_(input):
-    """Writes the results of `frac` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `frac` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_lgamma")
 def foreach_lgamma(input):
-    """Returns a list with the results of `lgamma` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `lgamma` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_lgamma_")
 def foreach_lgamma_(input):
-    """Writes the results of `lgamma` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `lgamma` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_log")
 def foreach_log(input):
-    """Returns a list with the results of `log` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `log` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_log_")
 def foreach_log_(input):
-    """Writes the results of `log` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `log` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_log10")
 def foreach_log10(input):
-    """Returns a list with the results of `log10` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `log10` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_log10_")
 def foreach_log10_(input):
-    """Writes the results of `log10` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `log10` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_log1p")
 def foreach_log1p(input):
-    """Returns a list with the results of `log1p` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `log1p` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_log1p_")
 def foreach_log1p_(input):
-    """Writes the results of `log1p` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `log1p` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_log2")
 def foreach_log2(input):
-    """Returns a list with the results of `log2` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `log2` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_log2_")
 def foreach_log2_(input):
-    """Writes the results of `log2` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `log2` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_neg")
 def foreach_neg(input):
-    """Returns a list with the results of `neg` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `neg` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_neg_")
 def foreach_neg_(input):
-    """Writes the results of `neg` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `neg` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_reciprocal")
 def foreach_reciprocal(input):
-    """Returns a list with the results of `reciprocal` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `reciprocal` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_reciprocal_")
 def foreach_reciprocal_(input):
-    """Writes the results of `reciprocal` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `reciprocal` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_round")
 def foreach_round(input):
-    """Returns a list with the results of `round` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `round` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_round_")
 def foreach_round_(input):
-    """Writes the results of `round` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `round` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_rsqrt")
 def foreach_rsqrt(input):
-    """Returns a list with the results of `rsqrt` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `rsqrt` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_rsqrt_")
 def foreach_rsqrt_(input):
-    """Writes the results of `rsqrt` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `rsqrt` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_sigmoid")
 def foreach_sigmoid(input):
-    """Returns a list with the results of `sigmoid` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `sigmoid` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_sigmoid_")
 def foreach_sigmoid_(input):
-    """Writes the results of `sigmoid` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `sigmoid` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_sign")
 def foreach_sign(input):
-    """Returns a list with the results of `sign` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `sign` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_sign_")
 def foreach_sign_(input):
-    """Writes the results of `sign` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `sign` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_sin")
 def foreach_sin(input):
-    """Returns a list with the results of `sin` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `sin` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_sin_")
 def foreach_sin_(input):
-    """Writes the results of `sin` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `sin` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_sinh")
 def foreach_sinh(input):
-    """Returns a list with the results of `sinh` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `sinh` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_sinh_")
 def foreach_sinh_(input):
-    """Writes the results of `sinh` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `sinh` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_sqrt")
 def foreach_sqrt(input):
-    """Returns a list with the results of `sqrt` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `sqrt` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_sqrt_")
 def foreach_sqrt_(input):
-    """Writes the results of `sqrt` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `sqrt` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_tan")
 def foreach_tan(input):
-    """Returns a list with the results of `tan` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `tan` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_tan_")
 def foreach_tan_(input):
-    """Writes the results of `tan` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `tan` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_tanh")
 def foreach_tanh(input):
-    """Returns a list with the results of `tanh` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `tanh` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_tanh_")
 def foreach_tanh_(input):
-    """Writes the results of `tanh` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `tanh` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_trunc")
 def foreach_trunc(input):
-    """Returns a list with the results of `trunc` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `trunc` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_trunc_")
 def foreach_trunc_(input):
-    """Writes the results of `trunc` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `trunc` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_add.scalar foreach_add.list foreach_add.scalars foreach_add.tensor")
 def foreach_add(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_add(sequence of Tensor input, Number scalar)
-    Returns a list with the results of `add` for the tensors of `input` and the corresponding items of other lists.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_add(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Returns a list with the results of `add` for the tensors of `input` and the corresponding items of other lists.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_add(sequence of Tensor input, sequence of Number scalars)
-    Returns a list with the results of `add` for the tensors of `input` and the corresponding items of other lists.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_add(sequence of Tensor input, Tensor other, *, Number alpha=1)
-    Returns a list with the results of `add` for the tensors of `input` and the corresponding items of other lists.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_add_.scalar foreach_add_.list foreach_add_.scalars foreach_add_.tensor")
 def foreach_add_(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_add_(sequence of Tensor input, Number scalar)
-    Writes the results of `add` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_add_(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Writes the results of `add` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_add_(sequence of Tensor input, sequence of Number scalars)
-    Writes the results of `add` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_add_(sequence of Tensor input, Tensor other, *, Number alpha=1)
-    Writes the results of `add` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `add` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_sub.scalar foreach_sub.list foreach_sub.scalars")
 def foreach_sub(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_sub(sequence of Tensor input, Number scalar)
-    Returns a list with the results of `sub` for the tensors of `input` and the corresponding items of other lists.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_sub(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Returns a list with the results of `sub` for the tensors of `input` and the corresponding items of other lists.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_sub(sequence of Tensor input, sequence of Number scalars)
-    Returns a list with the results of `sub` for the tensors of `input` and the corresponding items of other lists.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_sub_.scalar foreach_sub_.list foreach_sub_.scalars")
 def foreach_sub_(input, scalar=None, other=None, scalars=None, *, alpha=1):
     """foreach_sub_(sequence of Tensor input, Number scalar)
-    Writes the results of `sub` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_sub_(sequence of Tensor input, sequence of Tensor other, *, Number alpha=1)
-    Writes the results of `sub` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_sub_(sequence of Tensor input, sequence of Number scalars)
-    Writes the results of `sub` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `sub` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_mul.scalar foreach_mul.list foreach_mul.scalars foreach_mul.tensor")
 def foreach_mul(input, scalar=None, other=None, scalars=None):
     """foreach_mul(sequence of Tensor input, Number scalar)
-    Returns a list with the results of `mul` for the tensors of `input` and the corresponding items of other lists.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_mul(sequence of Tensor input, sequence of Tensor other)
-    Returns a list with the results of `mul` for the tensors of `input` and the corresponding items of other lists.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_mul(sequence of Tensor input, sequence of Number scalars)
-    Returns a list with the results of `mul` for the tensors of `input` and the corresponding items of other lists.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_mul(sequence of Tensor input, Tensor other)
-    Returns a list with the results of `mul` for the tensors of `input` and the corresponding items of other lists.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_mul_.scalar foreach_mul_.list foreach_mul_.scalars foreach_mul_.tensor")
 def foreach_mul_(input, scalar=None, other=None, scalars=None):
     """foreach_mul_(sequence of Tensor input, Number scalar)
-    Writes the results of `mul` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_mul_(sequence of Tensor input, sequence of Tensor other)
-    Writes the results of `mul` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_mul_(sequence of Tensor input, sequence of Number scalars)
-    Writes the results of `mul` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_mul_(sequence of Tensor input, Tensor other)
-    Writes the results of `mul` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `mul` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_div.scalar foreach_div.list foreach_div.scalars foreach_div.tensor")
 def foreach_div(input, scalar=None, other=None, scalars=None):
     """foreach_div(sequence of Tensor input, Number scalar)
-    Returns a list with the results of `div` for the tensors of `input` and the corresponding items of other lists.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_div(sequence of Tensor input, sequence of Tensor other)
-    Returns a list with the results of `div` for the tensors of `input` and the corresponding items of other lists.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_div(sequence of Tensor input, sequence of Number scalars)
-    Returns a list with the results of `div` for the tensors of `input` and the corresponding items of other lists.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_div(sequence of Tensor input, Tensor other)
-    Returns a list with the results of `div` for the tensors of `input` and the corresponding items of other lists.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_div_.scalar foreach_div_.list foreach_div_.scalars foreach_div_.tensor")
 def foreach_div_(input, scalar=None, other=None, scalars=None):
     """foreach_div_(sequence of Tensor input, Number scalar)
-    Writes the results of `div` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_div_(sequence of Tensor input, sequence of Tensor other)
-    Writes the results of `div` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_div_(sequence of Tensor input, sequence of Number scalars)
-    Writes the results of `div` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_div_(sequence of Tensor input, Tensor other)
-    Writes the results of `div` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `div` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_clamp_max.scalar foreach_clamp_max.list foreach_clamp_max.scalars")
 def foreach_clamp_max(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_max(sequence of Tensor input, Number scalar)
-    Returns a list with the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_clamp_max(sequence of Tensor input, sequence of Tensor other)
-    Returns a list with the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_clamp_max(sequence of Tensor input, sequence of Number scalars)
-    Returns a list with the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_clamp_max_.scalar foreach_clamp_max_.list foreach_clamp_max_.scalars")
 def foreach_clamp_max_(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_max_(sequence of Tensor input, Number scalar)
-    Writes the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_clamp_max_(sequence of Tensor input, sequence of Tensor other)
-    Writes the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_clamp_max_(sequence of Tensor input, sequence of Number scalars)
-    Writes the results of `clamp_max` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `clamp_max` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_clamp_min.scalar foreach_clamp_min.list foreach_clamp_min.scalars")
 def foreach_clamp_min(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_min(sequence of Tensor input, Number scalar)
-    Returns a list with the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_clamp_min(sequence of Tensor input, sequence of Tensor other)
-    Returns a list with the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_clamp_min(sequence of Tensor input, sequence of Number scalars)
-    Returns a list with the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_clamp_min_.scalar foreach_clamp_min_.list foreach_clamp_min_.scalars")
 def foreach_clamp_min_(input, scalar=None, other=None, scalars=None):
     """foreach_clamp_min_(sequence of Tensor input, Number scalar)
-    Writes the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_clamp_min_(sequence of Tensor input, sequence of Tensor other)
-    Writes the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_clamp_min_(sequence of Tensor input, sequence of Number scalars)
-    Writes the results of `clamp_min` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `clamp_min` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_maximum.scalar foreach_maximum.list foreach_maximum.scalars")
 def foreach_maximum(input, scalar=None, other=None, scalars=None):
     """foreach_maximum(sequence of Tensor input, Number scalar)
-    Returns a list with the results of `maximum` for the tensors of `input` and the corresponding items of other lists.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_maximum(sequence of Tensor input, sequence of Tensor other)
-    Returns a list with the results of `maximum` for the tensors of `input` and the corresponding items of other lists.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_maximum(sequence of Tensor input, sequence of Number scalars)
-    Returns a list with the results of `maximum` for the tensors of `input` and the corresponding items of other lists.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_maximum_.scalar foreach_maximum_.list foreach_maximum_.scalars")
 def foreach_maximum_(input, scalar=None, other=None, scalars=None):
     """foreach_maximum_(sequence of Tensor input, Number scalar)
-    Writes the results of `maximum` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_maximum_(sequence of Tensor input, sequence of Tensor other)
-    Writes the results of `maximum` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_maximum_(sequence of Tensor input, sequence of Number scalars)
-    Writes the results of `maximum` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `maximum` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_minimum.scalar foreach_minimum.list foreach_minimum.scalars")
 def foreach_minimum(input, scalar=None, other=None, scalars=None):
     """foreach_minimum(sequence of Tensor input, Number scalar)
-    Returns a list with the results of `minimum` for the tensors of `input` and the corresponding items of other lists.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_minimum(sequence of Tensor input, sequence of Tensor other)
-    Returns a list with the results of `minimum` for the tensors of `input` and the corresponding items of other lists.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_minimum(sequence of Tensor input, sequence of Number scalars)
-    Returns a list with the results of `minimum` for the tensors of `input` and the corresponding items of other lists.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_minimum_.scalar foreach_minimum_.list foreach_minimum_.scalars")
 def foreach_minimum_(input, scalar=None, other=None, scalars=None):
     """foreach_minimum_(sequence of Tensor input, Number scalar)
-    Writes the results of `minimum` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_minimum_(sequence of Tensor input, sequence of Tensor other)
-    Writes the results of `minimum` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_minimum_(sequence of Tensor input, sequence of Number scalars)
-    Writes the results of `minimum` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `minimum` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_pow.scalar foreach_pow.scalars foreach_pow.list foreach_pow.base")
 def foreach_pow(input, exponent):
     """foreach_pow(sequence of Tensor input, Number exponent)
-    Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_pow(sequence of Tensor input, sequence of Number exponent)
-    Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_pow(sequence of Tensor input, sequence of Tensor exponent)
-    Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_pow(Number input, sequence of Tensor exponent)
-    Returns a list with the results of `pow` for the tensors of `input` and the corresponding items of other lists.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_pow_.scalar foreach_pow_.scalars foreach_pow_.list")
 def foreach_pow_(input, exponent):
     """foreach_pow_(sequence of Tensor input, Number exponent)
-    Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_pow_(sequence of Tensor input, sequence of Number exponent)
-    Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_pow_(sequence of Tensor input, sequence of Tensor exponent)
-    Writes the results of `pow` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `pow` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_lerp.scalar foreach_lerp.list foreach_lerp.scalars")
 def foreach_lerp(input, tensors1, weight=None, weights=None):
     """foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, Number weight)
-    Returns a list with the results of `lerp` for the tensors of `input` and the corresponding items of other lists.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)
-    Returns a list with the results of `lerp` for the tensors of `input` and the corresponding items of other lists.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_lerp(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)
-    Returns a list with the results of `lerp` for the tensors of `input` and the corresponding items of other lists.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_lerp_.scalar foreach_lerp_.list foreach_lerp_.scalars")
 def foreach_lerp_(input, tensors1, weight=None, weights=None):
     """foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, Number weight)
-    Writes the results of `lerp` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, sequence of Tensor weights)
-    Writes the results of `lerp` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_lerp_(sequence of Tensor input, sequence of Tensor tensors1, sequence of Number weight)
-    Writes the results of `lerp` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `lerp` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_addcmul.scalar foreach_addcmul.scalars foreach_addcmul.tensor")
 def foreach_addcmul(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Returns a list with the results of `addcmul` for the tensors of `input` and the corresponding items of other lists.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Returns a list with the results of `addcmul` for the tensors of `input` and the corresponding items of other lists.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_addcmul(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Returns a list with the results of `addcmul` for the tensors of `input` and the corresponding items of other lists.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_addcmul_.scalar foreach_addcmul_.scalars foreach_addcmul_.tensor")
 def foreach_addcmul_(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Writes the results of `addcmul` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Writes the results of `addcmul` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_addcmul_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Writes the results of `addcmul` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `addcmul` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_addcdiv.scalar foreach_addcdiv.scalars foreach_addcdiv.tensor")
 def foreach_addcdiv(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Returns a list with the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Returns a list with the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
 
     foreach_addcdiv(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Returns a list with the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list.
     """
 
 
 @_operator("foreach_addcdiv_.scalar foreach_addcdiv_.scalars foreach_addcdiv_.tensor")
 def foreach_addcdiv_(input, tensor1, tensor2, value=1, scalars=None):
     """foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Number value=1)
-    Writes the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, sequence of Number scalars)
-    Writes the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
 
     foreach_addcdiv_(sequence of Tensor input, sequence of Tensor tensor1, sequence of Tensor tensor2, Tensor scalars)
-    Writes the results of `addcdiv` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
+    Computes `addcdiv` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing.
     """
 
 
 @_operator("foreach_norm")
 def foreach_norm(input, ord=2, dtype=None):
-    """Returns a list with the results of `linalg.vector_norm` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `linalg.vector_norm` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_max")
 def foreach_max(input):
-    """Returns a list with the results of `max` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `max` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_mm")
 def foreach_mm(input, mat2):
-    """Returns a list with the results of `mm` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `mm` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_clone")
 def foreach_clone(input, *, memory_format=None):
-    """Returns a list with the results of `clone` for the tensors of `input` and the corresponding items of other lists."""
+    """Computes `clone` for each tensor of the list `input`, with the corresponding items of other lists. Returns a list."""
 
 
 @_operator("foreach_copy_")
 def foreach_copy_(input, src, non_blocking=False):
-    """Writes the results of `copy_` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `copy_` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("foreach_zero_")
 def foreach_zero_(input):
-    """Writes the results of `zero_` for the tensors of `input` and the corresponding items of other lists to these tensors.
-    Raises an error, and changes nothing, where the items of one index do not fit.
-    """
+    """Computes `zero_` for each tensor of the list `input`, with the corresponding items of other lists, in place. If the items of an index do not match, returns an error and changes nothing."""
 
 
 @_operator("logical_and")
 def logical_and(input, other, *, out=None):
-    """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+    """Computes the logical AND of `input` and `other`, element by element, with nonzero as true. Shapes
+    are broadcast. Returns a bool tensor.
 
     >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -4586,7 +4930,8 @@ def logical_and(input, other, *, out=None):
 
 @_operator("logical_and", inplace=True)
 def logical_and_(input, other):
-    """Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
+    """Computes the logical AND of `input` and `other`, element by element, with nonzero as true. Shapes
+    are broadcast. Returns a bool tensor.
 
     >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -4595,7 +4940,8 @@ def logical_and_(input, other):
 
 @_operator("logical_or")
 def logical_or(input, other, *, out=None):
-    """Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+    """Computes the logical OR of `input` and `other`, element by element, with nonzero as true. Shapes
+    are broadcast. Returns a bool tensor.
 
     >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -4604,7 +4950,8 @@ def logical_or(input, other, *, out=None):
 
 @_operator("logical_or", inplace=True)
 def logical_or_(input, other):
-    """Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
+    """Computes the logical OR of `input` and `other`, element by element, with nonzero as true. Shapes
+    are broadcast. Returns a bool tensor.
 
     >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -4613,7 +4960,8 @@ def logical_or_(input, other):
 
 @_operator("logical_xor")
 def logical_xor(input, other, *, out=None):
-    """Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+    """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true. Shapes
+    are broadcast. Returns a bool tensor.
 
     >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([False, False])
@@ -4622,7 +4970,8 @@ def logical_xor(input, other, *, out=None):
 
 @_operator("logical_xor", inplace=True)
 def logical_xor_(input, other):
-    """Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
+    """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true. Shapes
+    are broadcast. Returns a bool tensor.
 
     >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([False, False])
@@ -4631,7 +4980,7 @@ def logical_xor_(input, other):
 
 @_operator("logical_not")
 def logical_not(input, *, out=None):
-    """Whether every element is false (0), as bool.
+    """Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
 
     >>> torch.logical_not(torch.tensor([0, 1, 2]))
     tensor([ True, False, False])
@@ -4640,7 +4989,7 @@ def logical_not(input, *, out=None):
 
 @_operator("logical_not", inplace=True)
 def logical_not_(input):
-    """Whether every element is false (0), as bool.
+    """Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
 
     >>> torch.logical_not(torch.tensor([0, 1, 2]))
     tensor([ True, False, False])
@@ -4649,7 +4998,8 @@ def logical_not_(input):
 
 @_operator("bitwise_and")
 def bitwise_and(input, other, *, out=None):
-    """The bitwise and of `input` and `other`, of bool the logical one; the shapes broadcast.
+    """Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
+    Shapes are broadcast.
 
     >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
     tensor([1, 2])
@@ -4658,7 +5008,8 @@ def bitwise_and(input, other, *, out=None):
 
 @_operator("bitwise_and", inplace=True)
 def bitwise_and_(input, other):
-    """The bitwise and of `input` and `other`, of bool the logical one; the shapes broadcast.
+    """Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
+    Shapes are broadcast.
 
     >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
     tensor([1, 2])
@@ -4667,7 +5018,8 @@ def bitwise_and_(input, other):
 
 @_operator("bitwise_or")
 def bitwise_or(input, other, *, out=None):
-    """The bitwise or of `input` and `other`, of bool the logical one; the shapes broadcast.
+    """Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
+    Shapes are broadcast.
 
     >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
     tensor([7, 7])
@@ -4676,7 +5028,8 @@ def bitwise_or(input, other, *, out=None):
 
 @_operator("bitwise_or", inplace=True)
 def bitwise_or_(input, other):
-    """The bitwise or of `input` and `other`, of bool the logical one; the shapes broadcast.
+    """Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
+    Shapes are broadcast.
 
     >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
     tensor([7, 7])
@@ -4685,7 +5038,8 @@ def bitwise_or_(input, other):
 
 @_operator("bitwise_xor")
 def bitwise_xor(input, other, *, out=None):
-    """The bitwise exclusive or of `input` and `other`, of bool the logical one; the shapes broadcast.
+    """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool, the
+    logical XOR. Shapes are broadcast.
 
     >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
     tensor([6, 5])
@@ -4694,7 +5048,8 @@ def bitwise_xor(input, other, *, out=None):
 
 @_operator("bitwise_xor", inplace=True)
 def bitwise_xor_(input, other):
-    """The bitwise exclusive or of `input` and `other`, of bool the logical one; the shapes broadcast.
+    """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool, the
+    logical XOR. Shapes are broadcast.
 
     >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
     tensor([6, 5])
@@ -4703,7 +5058,7 @@ def bitwise_xor_(input, other):
 
 @_operator("bitwise_not")
 def bitwise_not(input, *, out=None):
-    """Inverts the bits of every element; of bool, its value.
+    """Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 
     >>> torch.bitwise_not(torch.tensor([0, 5]))
     tensor([-1, -6])
@@ -4712,7 +5067,7 @@ def bitwise_not(input, *, out=None):
 
 @_operator("bitwise_not", inplace=True)
 def bitwise_not_(input):
-    """Inverts the bits of every element; of bool, its value.
+    """Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
 
     >>> torch.bitwise_not(torch.tensor([0, 5]))
     tensor([-1, -6])
@@ -4721,7 +5076,8 @@ def bitwise_not_(input):
 
 @_operator("bitwise_left_shift")
 def bitwise_left_shift(input, other, *, out=None):
-    """Shifts the bits of `input` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+    """Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
+    shift that is negative or at least the number of bits returns 0.
 
     >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
     tensor([ 16, -16])
@@ -4730,7 +5086,8 @@ def bitwise_left_shift(input, other, *, out=None):
 
 @_operator("bitwise_left_shift", inplace=True)
 def bitwise_left_shift_(input, other):
-    """Shifts the bits of `input` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
+    """Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
+    shift that is negative or at least the number of bits returns 0.
 
     >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
     tensor([ 16, -16])
@@ -4739,7 +5096,9 @@ def bitwise_left_shift_(input, other):
 
 @_operator("bitwise_right_shift")
 def bitwise_right_shift(input, other, *, out=None):
-    """Shifts the bits of `input` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+    """Shifts the bits of `input` to the right by `other`, element by element, with sign extension
+    (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
+    bits returns 0, or -1 for negative elements.
 
     >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
     tensor([ 4, -4])
@@ -4748,7 +5107,9 @@ def bitwise_right_shift(input, other, *, out=None):
 
 @_operator("bitwise_right_shift", inplace=True)
 def bitwise_right_shift_(input, other):
-    """Shifts the bits of `input` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
+    """Shifts the bits of `input` to the right by `other`, element by element, with sign extension
+    (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
+    bits returns 0, or -1 for negative elements.
 
     >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
     tensor([ 4, -4])
@@ -4757,10 +5118,13 @@ def bitwise_right_shift_(input, other):
 
 @_operator("matmul")
 def matmul(input, other, *, out=None):
-    """Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
-    as a column on the right, and the result loses that dimension; two vectors give their dot product. Operands have one dtype; 16-bit floats
-    are multiplied and summed in float32 and rounded once, integers wrap around. Products of bfloat16 with more than 4096 multiplications
-    take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
+    """Computes the matrix product of two tensors. Two vectors return their dot product; a vector is a
+    row on the left and a column on the right, and that dimension is removed from the result;
+    leading (batch) dimensions are broadcast.
+
+    The operands must have the same dtype. 16-bit floats are multiplied and summed in float32 and
+    rounded once; integers wrap around. bfloat16 products with more than 4096 multiplications treat
+    subnormal numbers as zero on CPUs with AVX-512 BF16, as in PyTorch.
 
     >>> torch.matmul(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -4769,7 +5133,7 @@ def matmul(input, other, *, out=None):
 
 @_operator("mm")
 def mm(input, mat2, *, out=None):
-    """Product of an n x k and a k x m matrix: n x m.
+    """Computes the matrix product of an n x k matrix and a k x m matrix.
 
     >>> torch.mm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
@@ -4778,7 +5142,7 @@ def mm(input, mat2, *, out=None):
 
 @_operator("spmm")
 def spmm(input, mat2, *, out=None):
-    """Another name of `mm`, under which PyTorch also multiplies sparse matrices.
+    """Computes the matrix product of two matrices, dense or sparse. Alias of `mm`.
 
     >>> torch.spmm(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
@@ -4787,7 +5151,7 @@ def spmm(input, mat2, *, out=None):
 
 @_operator("bmm")
 def bmm(input, mat2, *, out=None):
-    """Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
+    """Computes the batched matrix product: (B, n, k) times (B, k, m) is (B, n, m).
 
     >>> torch.bmm(torch.ones(2, 1, 3), torch.ones(2, 3, 1)).shape
     torch.Size([2, 1, 1])
@@ -4796,7 +5160,7 @@ def bmm(input, mat2, *, out=None):
 
 @_operator("mv")
 def mv(input, vec, *, out=None):
-    """Product of an n x k matrix and a vector of k elements: n elements.
+    """Computes the product of an n x k matrix and a vector of length k.
 
     >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -4805,7 +5169,7 @@ def mv(input, vec, *, out=None):
 
 @_operator("dot")
 def dot(input, tensor, *, out=None):
-    """Sum of the products of two vectors' elements; zero-dim.
+    """Computes the dot product of two vectors, as a zero-dim tensor.
 
     >>> torch.dot(torch.tensor([2, 3]), torch.tensor([2, 1]))
     tensor(7)
@@ -4814,7 +5178,7 @@ def dot(input, tensor, *, out=None):
 
 @_operator("vdot")
 def vdot(input, other, *, out=None):
-    """As `dot`, with the elements of `input` conjugated.
+    """Computes the dot product of two vectors, with the elements of `input` conjugated.
 
     >>> torch.vdot(torch.tensor([1j]), torch.tensor([1j]))
     tensor(1.+0.j)
@@ -4823,7 +5187,8 @@ def vdot(input, other, *, out=None):
 
 @_operator("inner")
 def inner(input, other, *, out=None):
-    """Sums products along the last dimensions of `input` and `other`, which must match; a zero-dim operand scales the other.
+    """Computes the inner product over the last dimensions, which must have the same size. A zero-dim
+    operand scales the other.
 
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
     tensor(7)
@@ -4832,7 +5197,7 @@ def inner(input, other, *, out=None):
 
 @_operator("outer")
 def outer(input, vec2, *, out=None):
-    """Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+    """Computes the outer product of two vectors: `out[i][j] = input[i] * vec2[j]`. dtypes are promoted.
 
     >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
@@ -4842,8 +5207,9 @@ def outer(input, vec2, *, out=None):
 
 @_operator("ger")
 def ger(input, vec2, *, out=None):
-    """Another name of `outer`.
-    Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
+    """Computes the outer product of two vectors: `out[i][j] = input[i] * vec2[j]`. dtypes are promoted.
+
+    Alias of `outer`.
 
     >>> torch.ger(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor([[3, 4],
@@ -4853,8 +5219,9 @@ def ger(input, vec2, *, out=None):
 
 @_operator("addmm")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `input` or the
-    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+    """Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`. `input`
+    is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+    ignored. `beta` and `alpha` must be representable in the dtype.
 
     >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
     tensor([[3., 5.],
@@ -4864,8 +5231,9 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("addmm", inplace=True)
 def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
-    """`beta` times `input`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `input` or the
-    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+    """Computes a matrix product and adds it to a matrix: `beta * input + alpha * (mat1 @ mat2)`. `input`
+    is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
+    ignored. `beta` and `alpha` must be representable in the dtype.
 
     >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
     tensor([[3., 5.],
@@ -4875,8 +5243,9 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
 
 @_operator("baddbmm")
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
-    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+    """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
+    batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
+    operand are ignored. `beta` and `alpha` must be representable in the dtype.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
@@ -4885,8 +5254,9 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
 
 @_operator("baddbmm", inplace=True)
 def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    """`beta` times `input`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
-    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+    """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
+    batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
+    operand are ignored. `beta` and `alpha` must be representable in the dtype.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
@@ -4895,8 +5265,10 @@ def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 
 @_operator("addbmm")
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
-    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+    """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * input
+    + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or `alpha` is
+    0, NaN and infinity in the corresponding operand are ignored. `beta` and `alpha` must be
+    representable in the dtype.
 
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
@@ -4905,8 +5277,10 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
 
 @_operator("addbmm", inplace=True)
 def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    """`beta` times `input`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `input` or the
-    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+    """Computes a batched matrix product, sums it over the batch, and adds it to a matrix: `beta * input
+    + alpha * sum over b of (batch1[b] @ batch2[b])`. `input` is broadcast. If `beta` or `alpha` is
+    0, NaN and infinity in the corresponding operand are ignored. `beta` and `alpha` must be
+    representable in the dtype.
 
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
@@ -4915,8 +5289,9 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 
 @_operator("addmv")
 def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `input` or the
-    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+    """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
+    `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
+    are ignored. `beta` and `alpha` must be representable in the dtype.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
@@ -4925,8 +5300,9 @@ def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
 
 @_operator("addmv", inplace=True)
 def addmv_(input, mat, vec, *, beta=1, alpha=1):
-    """`beta` times `input`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `input` or the
-    matrices does not reach the result. `beta` and `alpha` must fit the dtype.
+    """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
+    `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
+    are ignored. `beta` and `alpha` must be representable in the dtype.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
@@ -4935,8 +5311,9 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1):
 
 @_operator("addr")
 def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
-    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. `beta` and `alpha`
-    must fit the dtype, and be integers for integers.
+    """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
+    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and `alpha`
+    must be representable in the dtype; integer tensors require integers.
 
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
     tensor([[3., 4.],
@@ -4946,8 +5323,9 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
 
 @_operator("addr", inplace=True)
 def addr_(input, vec1, vec2, *, beta=1, alpha=1):
-    """`beta` times `input`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `input` does not reach the result. `beta` and `alpha`
-    must fit the dtype, and be integers for integers.
+    """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
+    `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and `alpha`
+    must be representable in the dtype; integer tensors require integers.
 
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
     tensor([[3., 4.],
@@ -4957,10 +5335,13 @@ def addr_(input, vec1, vec2, *, beta=1, alpha=1):
 
 @_operator("einsum")
 def einsum(equation, *tensors):
-    """Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
-    operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
-    "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
-    of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
+    """Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
+    each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
+    are summed over. "..." stands for broadcast dimensions, and a letter repeated in one operand
+    selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
+    order (upper case first), after the broadcast dimensions.
+
+    Dimensions of named tensors keep their names, which must agree for a letter of the output.
 
     >>> torch.einsum('ij,j->i', torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
     tensor([3, 7])
@@ -4970,10 +5351,12 @@ def einsum(equation, *tensors):
 @_operator("tensordot tensordot.dims")
 def tensordot(input, other, dims=2, dims_self=None, dims_other=None, *, out=None):
     """tensordot(Tensor input, Tensor other, int dims=2)
-    Multiplies and sums over the last `dims` dimensions of `input` and the first `dims` of `other`.
+    Computes a tensor contraction: the sum of products over the last `dims` dimensions of `input` and
+    the first `dims` dimensions of `other`.
 
     tensordot(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)
-    Multiplies and sums over pairs of dimensions of `input` and `other`, whose sizes match or are 1.
+    Computes a tensor contraction: the sum of products over pairs of dimensions `dims_self` of
+    `input` and `dims_other` of `other`, whose sizes are equal or 1.
 
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
     torch.Size([2, 4])
@@ -4982,8 +5365,8 @@ def tensordot(input, other, dims=2, dims_self=None, dims_other=None, *, out=None
 
 @_operator("kron")
 def kron(input, other, *, out=None):
-    """The Kronecker product: every element of `input` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
-    the product of both. dtypes are promoted.
+    """Computes the Kronecker product: the block matrix of `input[i][j] * other`. Missing leading
+    dimensions have size 1. dtypes are promoted.
 
     >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
     tensor([ 1, 10,  2, 20])
@@ -4992,11 +5375,14 @@ def kron(input, other, *, out=None):
 
 @_operator("cdist")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
-    """The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
-    the differing elements, inf takes the largest difference. Both have floating dtypes, which are promoted.
-    Euclidean distances (p of 2) of more than 25 rows are the roots of |a|^2 - 2ab + |b|^2, which is fast but loses the digits that |a|^2 and
-    |b|^2 share: equal rows may be further apart than 0. `compute_mode` 'use_mm_for_euclid_dist' does so for any number of rows, 'donot_use_mm_for_euclid_dist' never:
-    differences are then formed, as for any other p.
+    """Computes the pairwise `p`-norm distances between the rows of `x1` of shape (..., P, M) and the
+    rows of `x2` of shape (..., R, M). Returns a tensor of shape (..., P, R); leading dimensions are
+    broadcast. p = 0 counts different elements, and infinity returns the largest difference.
+
+    Euclidean distances (p = 2) of more than 25 rows are computed as `sqrt(|a|**2 - 2 a b + |b|**2)`
+    by a matrix product, which is fast but loses the digits that |a|**2 and |b|**2 have in common:
+    the distance of equal rows may not be 0. `compute_mode` "use_mm_for_euclid_dist" does this for
+    any number of rows, and "donot_use_mm_for_euclid_dist" never.
 
     >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
@@ -5005,8 +5391,9 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 @_operator("pdist")
 def pdist(input, p=2):
-    """The `p`-norm, `p` >= 0, of the difference of every two rows of `input` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
-    p of 0 counts the differing elements, inf takes the largest difference.
+    """Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M). Returns a
+    vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
+    so on (the condensed distance matrix).
 
     >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
     tensor([5.0000, 1.0000, 4.2426])
@@ -5015,8 +5402,9 @@ def pdist(input, p=2):
 
 @_operator("cosine_similarity")
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
-    is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
+    """Computes the cosine similarity of `x1` and `x2` along `dim`: `sum(x1 * x2) / (max(|x1|, eps) *
+    max(|x2|, eps))`. Shapes are broadcast, and `dim` refers to the broadcast shape. dtypes are
+    promoted; at least one must be floating-point.
 
     >>> torch.cosine_similarity(torch.tensor([[1., 0.], [3., 4.]]), torch.tensor([[1., 1.], [4., 3.]]))
     tensor([0.7071, 0.9600])
@@ -5025,44 +5413,46 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 @_operator("names")
 def names(input):
-    """The names of the dimensions, "" for one without a name. Free the list with tensor_string_list_free."""
+    """Returns the names of the dimensions, "" for an unnamed one."""
 
 
 @_operator("dim_by_name")
 def dim_by_name(input, name):
-    """The dimension that has the name; RuntimeError, which shows the names, where none has it."""
+    """Returns the dimension with the given name. An unknown name is an error, which lists the names."""
 
 
 @_operator("rename")
 def rename(input, names):
-    """A view whose dimensions have other names: a list with one for each dimension, "" for none, in which "..." keeps those that the others
-    have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
+    """Returns a view with other dimension names: a list with one name for each dimension, "" for none,
+    in which "..." keeps those of the other dimensions. Without a list, all names are removed. Names
+    are identifiers of ASCII letters, digits and underscores, and must be unique.
     """
 
 
 @_operator("rename_")
 def rename_(input, names):
-    """Gives the tensor itself other names, as rename does."""
+    """Changes the dimension names of `input`, in place, as `rename` does."""
 
 
 @_operator("refine_names")
 def refine_names(input, names):
-    """A view in which dimensions without a name have one: a list for all dimensions, in which those that have a name keep it, and "..."
-    stands for any number of them that stay as they are.
+    """Returns a view in which unnamed dimensions are named: a list for all dimensions, in which named
+    ones keep their name, and "..." represents any number of unchanged dimensions.
     """
 
 
 @_operator("align_to")
 def align_to(input, names):
-    """A view whose dimensions, which all have names, are in the order of the list; others in the list have size 1. "..." stands for the
-    dimensions that the list does not mention, in their order.
+    """Returns a view with the dimensions in the order of the listed names; missing ones are inserted
+    with size 1. All dimensions must be named. "..." represents the dimensions that are not listed,
+    in their order.
     """
 
 
 @_operator("align_as")
 def align_as(input, other):
-    """A view whose dimensions, which all have names, are in the order of those of `other`; dimensions that `input` does not have are there
-    with size 1.
+    """Returns a view with the dimensions in the order of those of `other`; missing ones are inserted
+    with size 1. All dimensions must be named.
 
     >>> weights = torch.tensor([0.2, 0.7, 0.1], names=["channels"])
     >>> image = torch.ones(3, 5, 5, names=["channels", "rows", "columns"])
@@ -5073,7 +5463,8 @@ def align_as(input, other):
 
 @_operator("align_tensors")
 def align_tensors(*tensors):
-    """Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
+    """Returns views of tensors with the dimensions of the one that has the most, as `align_as` does.
+    All dimensions must be named.
 
     >>> a, b = torch.align_tensors(torch.ones(2, names=["N"]), torch.ones(3, 2, names=["C", "N"]))
     >>> a.shape, a.names
@@ -5188,7 +5579,8 @@ def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     """conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
     Applies a 1-D convolution (cross-correlation) to `input` of shape (N, C_in, L) or (C_in, L) with
     `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
-    weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+    weight[o, c, k] * input[n, c, i*stride + k*dilation - padding]`.
+
     `stride` is the distance between windows, `padding` the number of zeros added at each end, and
     `dilation` the distance between kernel elements. `groups` divides the input and output channels
     into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
@@ -5211,6 +5603,7 @@ def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     Applies a 2-D convolution (cross-correlation) to images `input` of shape (N, C_in, H, W) or
     (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
     (C_out).
+
     `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
     one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
     W_out), in channels-last memory format if `input` or `weight` is.
@@ -5248,6 +5641,7 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
     """Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `input`
     of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
     `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+
     `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
     shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
     output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
@@ -5443,9 +5837,10 @@ def channel_shuffle(input, groups):
 
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
-    """Another name of `channel_shuffle`.
-    Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+    """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
     turn.
+
+    Alias of `channel_shuffle`.
 
     >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -5481,6 +5876,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sp
     `per_sample_weights` multiply the rows of sums. The row `padding_idx` is ignored.
     `scale_grad_by_freq` divides gradients by the frequency of the indices, and `sparse` makes the
     gradient a sparse tensor.
+
     Also returns the bag of each index, the sizes of the bags, and the indices of the maxima; for
     sums some of these are empty.
 
@@ -5497,11 +5893,13 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     Computes the connectionist temporal classification (CTC) loss: the negative log probability of
     the target sequences, summed over all alignments to the T time steps, where the class `blank`
     separates labels.
+
     `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
     `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
     `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
     targets that are too long, by 0. `reduction` is 0 for the loss of each sample, 1 for the mean of
     the losses divided by the target lengths (default), and 2 for the sum.
+
     The gradient includes that of `log_softmax`.
 
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)
@@ -5613,6 +6011,7 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L): each output element is the
     maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+
     Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
     apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
     half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
@@ -5693,13 +6092,15 @@ def adaptive_max_pool1d(input, output_size, *more):
 def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """lstm(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
     Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
-    features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
-    sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
-    + i g` and `h_t = o tanh(c_t)`.
-    `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
-    `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
-    with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
-    training (`train`), `dropout` is applied to the outputs of all layers but the last.
+    H_in), or (N, L, H_in) with `batch_first`. Each time step computes `i, f, o = sigmoid(...)`, `g
+    = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1) + i g` and `h_t =
+    o tanh(c_t)`.
+
+    `hx` are the initial hidden and cell states, of shape (layers * directions, N, H). `params`
+    lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the
+    gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In training
+    (`train`), `dropout` is applied to the outputs of all layers but the last.
+
     Returns the hidden states of the last layer at all time steps, both directions concatenated if
     `bidirectional`, and the final hidden and cell states of all layers.
 
@@ -5867,15 +6268,19 @@ def affine_grid_generator(theta, size, align_corners):
 @_operator("quantize_per_tensor quantize_per_tensor.tensor_qparams quantize_per_tensor.tensors")
 def quantize_per_tensor(dtype, input=None, scale=None, zero_point=None, tensors=None, scales=None, zero_points=None):
     """quantize_per_tensor(Tensor input, float scale, int zero_point, dtype dtype)
-    A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
-    round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
-    least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
+    Quantizes a float32 tensor to `dtype` (quint8, qint8 or qint32) with one scale and zero point:
+    `round(x * (1 / scale)) + zero_point`, computed in float32 with ties to even, and clamped to the
+    range of the dtype. NaN becomes the largest integer of quint8 and qint8, and the smallest of
+    qint32. `scale` must be positive, and `zero_point` in the range of the dtype. Not
+    differentiable.
 
     quantize_per_tensor(Tensor input, Tensor scale, Tensor zero_point, dtype dtype)
-    quantize_per_tensor with a scale and a zero point that are tensors of one element.
+    Quantizes a tensor with a scale and a zero point that are tensors of one element. See
+    `quantize_per_tensor`.
 
     quantize_per_tensor(sequence of Tensor tensors, Tensor scales, Tensor zero_points, dtype dtype)
-    quantize_per_tensor for each tensor of a list, with an element of `scales` and of `zero_points` each.
+    Quantizes each tensor of a list, with one element of `scales` and `zero_points` each. See
+    `quantize_per_tensor`.
 
     >>> torch.quantize_per_tensor(torch.tensor([-1.0, 0.26, 100.0]), 0.1, 10, torch.quint8)
     tensor([-1.0000,  0.3000, 24.5000], size=(3,), dtype=torch.quint8,
@@ -5885,8 +6290,9 @@ def quantize_per_tensor(dtype, input=None, scale=None, zero_point=None, tensors=
 
 @_operator("quantize_per_tensor_dynamic")
 def quantize_per_tensor_dynamic(input, dtype, reduce_range):
-    """quantize_per_tensor to quint8 or qint8 with the scale and zero point that spread the numbers, and 0, over the integers of the dtype;
-    over half as many where `reduce_range` is set. Numbers that are not finite are refused.
+    """Quantizes a tensor to quint8 or qint8 with the scale and zero point that map the range of its
+    elements, including 0, to the range of the dtype, or to half of it with `reduce_range`. Elements
+    that are not finite are an error.
 
     >>> torch.quantize_per_tensor_dynamic(torch.tensor([0.0, 2.55]), torch.quint8, False).int_repr()
     tensor([  0, 255], dtype=torch.uint8)
@@ -5895,7 +6301,8 @@ def quantize_per_tensor_dynamic(input, dtype, reduce_range):
 
 @_operator("quantize_per_channel")
 def quantize_per_channel(input, scales, zero_points, axis, dtype):
-    """quantize_per_tensor with an element of `scales` and of `zero_points` for each index along the dimension `axis`.
+    """Quantizes a tensor with a scale and a zero point for each index of dimension `axis`. See
+    `quantize_per_tensor`.
 
     >>> torch.quantize_per_channel(torch.ones(2, 2), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).int_repr()
     tensor([[2, 2],
@@ -5906,10 +6313,11 @@ def quantize_per_channel(input, scales, zero_points, axis, dtype):
 @_operator("dequantize dequantize.tensors")
 def dequantize(input=None, tensors=None):
     """dequantize(Tensor input)
-    The numbers of a quantized tensor in float32: (integer - zero_point) * scale. Any other tensor is given in float32.
+    Converts a quantized tensor to float32: `(integer - zero_point) * scale`. Other tensors are
+    converted to float32.
 
     dequantize(sequence of Tensor tensors)
-    dequantize for each tensor of a list.
+    Converts each quantized tensor of a list to float32. See `dequantize`.
 
     >>> torch.quantize_per_tensor(torch.tensor([0.24, 9.0]), 0.5, 0, torch.qint8).dequantize()
     tensor([0., 9.])
@@ -5918,7 +6326,7 @@ def dequantize(input=None, tensors=None):
 
 @_operator("int_repr")
 def int_repr(input):
-    """A copy of the integers that a quantized tensor keeps, of uint8, int8 or int32.
+    """Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).int_repr()
     tensor([3, 3], dtype=torch.int8)
@@ -5927,7 +6335,7 @@ def int_repr(input):
 
 @_operator("q_scale")
 def q_scale(input):
-    """The scale of a tensor that is quantized with one for all elements.
+    """Returns the scale of a tensor quantized per tensor.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).q_scale()
     0.5
@@ -5936,7 +6344,7 @@ def q_scale(input):
 
 @_operator("q_zero_point")
 def q_zero_point(input):
-    """The zero point of a tensor that is quantized with one for all elements.
+    """Returns the zero point of a tensor quantized per tensor.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).q_zero_point()
     1
@@ -5945,7 +6353,7 @@ def q_zero_point(input):
 
 @_operator("q_per_channel_scales")
 def q_per_channel_scales(input):
-    """The scales of a tensor that is quantized per channel, in float64: a copy.
+    """Returns a copy of the scales of a tensor quantized per channel, in float64.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_scales()
     tensor([0.5000, 0.2500], dtype=torch.float64)
@@ -5954,7 +6362,7 @@ def q_per_channel_scales(input):
 
 @_operator("q_per_channel_zero_points")
 def q_per_channel_zero_points(input):
-    """The zero points of a tensor that is quantized per channel, in int64: a copy.
+    """Returns a copy of the zero points of a tensor quantized per channel, in int64.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_zero_points()
     tensor([0, 1])
@@ -5963,7 +6371,7 @@ def q_per_channel_zero_points(input):
 
 @_operator("q_per_channel_axis")
 def q_per_channel_axis(input):
-    """The dimension whose indices are the channels of a tensor that is quantized per channel.
+    """Returns the channel dimension of a tensor quantized per channel.
 
     >>> torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.5, 0.25]), torch.tensor([0, 1]), 0, torch.qint8).q_per_channel_axis()
     0
@@ -5972,7 +6380,7 @@ def q_per_channel_axis(input):
 
 @_operator("qscheme")
 def qscheme(input):
-    """How the tensor is quantized: "per_tensor_affine" or "per_channel_affine".
+    """Returns the quantization scheme of a tensor: "per_tensor_affine" or "per_channel_affine".
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 1, torch.qint8).qscheme()
     torch.per_tensor_affine
@@ -5981,42 +6389,50 @@ def qscheme(input):
 
 @_operator("is_quantized")
 def is_quantized(input):
-    """Whether the tensor is quantized."""
+    """Returns whether the tensor is quantized."""
 
 
 @_operator("make_per_tensor_quantized_tensor")
 def make_per_tensor_quantized_tensor(input, scale, zero_point):
-    """A quantized copy of integers of uint8, int8 or int32, which stand for (integer - zero_point) * scale."""
+    """Creates a quantized tensor from integers of dtype uint8, int8 or int32, with one scale and zero
+    point.
+    """
 
 
 @_operator("make_per_channel_quantized_tensor")
 def make_per_channel_quantized_tensor(input, scale, zero_point, axis):
-    """A quantized copy of integers of uint8, int8 or int32, with an element of `scale` and of `zero_point` for each index along `axis`."""
+    """Creates a quantized tensor from integers of dtype uint8, int8 or int32, with a scale and a zero
+    point for each index of dimension `axis`.
+    """
 
 
 @_operator("empty_affine_quantized")
 def empty_affine_quantized(size, *more, dtype=None, layout=None, device=None, scale=1.0, zero_point=0):
-    """A quantized tensor of arbitrary integers with one scale and zero point."""
+    """Creates an uninitialized quantized tensor with one scale and zero point."""
 
 
 @_operator("empty_per_channel_affine_quantized")
 def empty_per_channel_affine_quantized(size, *more, scales, zero_points, axis, dtype=None, layout=None, device=None):
-    """A quantized tensor of arbitrary integers with an element of `scales` and of `zero_points` for each index along `axis`."""
+    """Creates an uninitialized quantized tensor with a scale and a zero point for each index of
+    dimension `axis`.
+    """
 
 
 @_operator("choose_qparams_per_tensor", results="scale zero_point")
 def choose_qparams_per_tensor(input, reduce_range=False):
-    """The scale and the zero point that quantize_per_tensor_dynamic takes for quint8."""
+    """Computes the scale and the zero point that `quantize_per_tensor_dynamic` uses for quint8."""
 
 
 @_operator("fake_quantize_per_tensor_affine fake_quantize_per_tensor_affine.tensor_qparams")
 def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
     """fake_quantize_per_tensor_affine(Tensor input, float scale, int zero_point, int quant_min, int quant_max)
-    The numbers that quantizing makes of a tensor of floats, in its dtype: round(x * (1 / scale)) + zero_point, ties to even, held to [`quant_min`,
-    `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
+    Simulates quantization of a floating-point tensor: quantizes as `quantize_per_tensor` does,
+    clamps to [`quant_min`, `quant_max`], and dequantizes to its dtype. NaN remains NaN. The
+    gradient is 1 for elements in range and 0 elsewhere (straight-through estimator).
 
     fake_quantize_per_tensor_affine(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max)
-    fake_quantize_per_tensor_affine with a scale and a zero point that are tensors of one element, to which no gradient flows.
+    Simulates quantization with a scale and a zero point that are tensors of one element, and
+    receive no gradient. See `fake_quantize_per_tensor_affine`.
 
     >>> torch.fake_quantize_per_tensor_affine(torch.tensor([-1.0, 0.26, 9.0]), 0.1, 10, 0, 50)
     tensor([-1.0000,  0.3000,  4.0000])
@@ -6025,7 +6441,8 @@ def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_m
 
 @_operator("fake_quantize_per_tensor_affine_cachemask", results="output mask")
 def fake_quantize_per_tensor_affine_cachemask(input, scale, zero_point, quant_min, quant_max):
-    """fake_quantize_per_tensor_affine, and a tensor of bool that is true where a number is in the range.
+    """Simulates quantization as `fake_quantize_per_tensor_affine` does, and also returns a bool mask
+    of the elements in range.
 
     >>> torch.fake_quantize_per_tensor_affine_cachemask(torch.tensor([-1.0, 0.26, 9.0]), 0.1, 10, 0, 50).mask
     tensor([ True,  True, False])
@@ -6034,7 +6451,8 @@ def fake_quantize_per_tensor_affine_cachemask(input, scale, zero_point, quant_mi
 
 @_operator("fake_quantize_per_channel_affine")
 def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max):
-    """fake_quantize_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`, to which no gradient flows.
+    """Simulates quantization with a scale and a zero point for each index of dimension `axis`, which
+    receive no gradient. See `fake_quantize_per_tensor_affine`.
 
     >>> torch.fake_quantize_per_channel_affine(torch.ones(2, 1) * 0.3, torch.tensor([0.5, 0.2]), torch.tensor([0, 0]), 0, 0, 9)
     tensor([[0.5000],
@@ -6044,7 +6462,8 @@ def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, 
 
 @_operator("fake_quantize_per_channel_affine_cachemask", results="output mask")
 def fake_quantize_per_channel_affine_cachemask(input, scale, zero_point, axis, quant_min, quant_max):
-    """fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range.
+    """Simulates quantization as `fake_quantize_per_channel_affine` does, and also returns a bool mask
+    of the elements in range.
 
     >>> torch.fake_quantize_per_channel_affine_cachemask(torch.tensor([[0.3, 9.0]]), torch.tensor([0.5]), torch.tensor([0]), 0, 0, 7).mask
     tensor([[ True, False]])
@@ -6053,10 +6472,11 @@ def fake_quantize_per_channel_affine_cachemask(input, scale, zero_point, axis, q
 
 @_operator("fake_quantize_learnable_per_tensor_affine")
 def fake_quantize_learnable_per_tensor_affine(input, scale, zero_point, quant_min, quant_max, grad_factor=1.0):
-    """fake_quantize_per_tensor_affine with a `scale` and a `zero_point` of one element each that learn: gradients flow to them, multiplied by
-    `grad_factor`. The zero point, of floats, is rounded and held to [`quant_min`, `quant_max`]. The gradient of the scale is the error of
-    rounding in units of the scale where a number is in the range, elsewhere the end of the range less the zero point; that of the zero
-    point is minus the scale where a number is not in the range.
+    """Simulates quantization with learnable `scale` and `zero_point` of one element each, which
+    receive gradients multiplied by `grad_factor`. The zero point is a float, rounded and clamped to
+    [`quant_min`, `quant_max`]. The gradient of the scale is the rounding error in units of the
+    scale for elements in range, and the bound minus the zero point elsewhere; that of the zero
+    point is minus the scale for elements out of range.
 
     >>> scale = torch.tensor([0.5], requires_grad=True)
     >>> y = torch._fake_quantize_learnable_per_tensor_affine(torch.tensor([0.625, 9.0]), scale, torch.tensor([0.0]), 0, 7)
@@ -6068,7 +6488,8 @@ def fake_quantize_learnable_per_tensor_affine(input, scale, zero_point, quant_mi
 
 @_operator("fake_quantize_learnable_per_channel_affine")
 def fake_quantize_learnable_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max, grad_factor=1.0):
-    """fake_quantize_learnable_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`.
+    """Simulates quantization with a learnable scale and zero point for each index of dimension `axis`.
+    See `fake_quantize_learnable_per_tensor_affine`.
 
     >>> torch._fake_quantize_learnable_per_channel_affine(torch.ones(2, 1) * 0.3, torch.tensor([0.5, 0.2]), torch.zeros(2), 0, 0, 9)
     tensor([[0.5000],
@@ -6078,20 +6499,21 @@ def fake_quantize_learnable_per_channel_affine(input, scale, zero_point, axis, q
 
 @_operator("to_string")
 def to_string(input, precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None):
-    """Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
-    `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
-    absent, as the elements need.
+    """Formats a tensor as PyTorch prints it: floats with `precision` digits, tensors of more than
+    `threshold` elements summarized to `edgeitems` at each end of a dimension, lines of `linewidth`
+    characters. `sci_mode` enables or disables scientific notation; by default it depends on the
+    elements.
     """
 
 
 @_operator("scalar_operand")
 def scalar_operand(value):
-    """Makes a zero-dim tensor that counts as the plain number `value` in dtype promotion, for operands that are numbers."""
+    """Creates a zero-dim tensor that counts as the scalar `value` in dtype promotion."""
 
 
 @_operator("result_type")
 def result_type(tensor1, tensor2):
-    """The dtype that arithmetic of the two operands gives.
+    """Returns the dtype of the result of arithmetic operations on the two operands (dtype promotion).
 
     >>> torch.result_type(torch.tensor([1, 2], dtype=torch.int32), 1.0)
     torch.float32
@@ -6100,7 +6522,7 @@ def result_type(tensor1, tensor2):
 
 @_operator("promote_types")
 def promote_types(type1, type2):
-    """The smallest dtype that holds the values of both.
+    """Returns the smallest dtype to which both dtypes can be converted.
 
     >>> torch.promote_types(torch.uint8, torch.int8)
     torch.int16
@@ -6109,7 +6531,8 @@ def promote_types(type1, type2):
 
 @_operator("can_cast")
 def can_cast(from_, to):
-    """True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`.
+    """Returns whether a conversion of `from_` to `to` is allowed: false if the category of `to` (bool,
+    integer, floating-point, complex) is lower.
 
     >>> torch.can_cast(torch.int32, torch.float32), torch.can_cast(torch.float32, torch.int32)
     (True, False)
@@ -6118,12 +6541,15 @@ def can_cast(from_, to):
 
 @_operator("set_default_dtype")
 def set_default_dtype(d):
-    """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype."""
+    """Sets the default dtype: that of floating-point scalars, and of factory functions without a
+    `dtype`. It must be a floating-point dtype.
+    """
 
 
 @_operator("get_default_dtype")
 def get_default_dtype():
-    """The dtype of float numbers and of factories that are given none: float32 at first.
+    """Returns the default dtype: that of floating-point scalars, and of factory functions without a
+    `dtype`. It is float32 initially.
 
     >>> torch.get_default_dtype()
     torch.float32
@@ -6132,101 +6558,116 @@ def get_default_dtype():
 
 @_operator("set_default_device")
 def set_default_device(device):
-    """Sets the device of factories that are given none, for the calls of the calling thread: other threads, also
-    those that start later, keep theirs. The device need not be available; factories tell when it is not. No device
-    is the CPU.
+    """Sets the default device of factory functions for the calling thread. Other threads, including
+    those that start later, are unaffected. The device need not be available; factory functions
+    return an error if it is not. Without a device, the default is the CPU.
     """
 
 
 @_operator("get_default_device")
 def get_default_device():
-    """The device of factories that are given none, in the calls of the calling thread: the CPU when a thread starts."""
+    """Returns the default device of factory functions of the calling thread: initially the CPU."""
 
 
 @_operator("set_grad_enabled")
 def set_grad_enabled(enabled):
-    """Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
-    that start later, keep theirs.
+    """Enables or disables autograd for the calling thread. Other threads, including those that start
+    later, are unaffected.
     """
 
 
 @_operator("is_grad_enabled")
 def is_grad_enabled():
-    """Whether operations of the calling thread are recorded for gradients: true when a thread starts."""
+    """Returns whether autograd is enabled in the calling thread; initially true."""
 
 
 @_operator("set_inference_mode")
 def set_inference_mode(enabled):
-    """Begins inference mode for the calling thread, or ends it: operations are not recorded for gradients, and the tensors that they
-    make take no part in recorded ones. Sets set_grad_enabled to the opposite.
+    """Enables or disables inference mode for the calling thread: operations are not added to the
+    autograd graph, and the tensors that they create cannot be used in one. Sets `set_grad_enabled`
+    to the opposite.
     """
 
 
 @_operator("is_inference_mode_enabled")
 def is_inference_mode_enabled():
-    """Whether the calling thread is in inference mode."""
+    """Returns whether the calling thread is in inference mode."""
 
 
 @_operator("set_autocast_enabled")
 def set_autocast_enabled(device_type, enabled):
-    """Enables or disables autocast for the calls of the calling thread whose arguments are on devices of a type, "cpu" or "cuda". Under autocast,
-    operators such as matrix products and convolutions convert their floating-point arguments to the dtype of set_autocast_dtype, and operators
-    such as losses convert them to float32; arguments of float64 are not converted. Calls that write to an argument or to `out` are not affected.
+    """Enables or disables autocast (mixed precision) for the calling thread on devices of a type,
+    "cpu" or "cuda". Under autocast, operators such as matrix products and convolutions convert
+    floating-point arguments to the dtype of `set_autocast_dtype`, and operators such as losses
+    convert them to float32; float64 is not converted. In-place calls and calls with `out` are not
+    affected.
     """
 
 
 @_operator("is_autocast_enabled")
 def is_autocast_enabled(device_type):
-    """Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or "cuda"."""
+    """Returns whether autocast is enabled in the calling thread for devices of a type, "cpu" or
+    "cuda".
+    """
 
 
 @_operator("set_autocast_dtype")
 def set_autocast_dtype(device_type, dtype):
-    """Sets the dtype of lower precision to which autocast converts in the calling thread, for devices of a type, "cpu" or "cuda"."""
+    """Sets the dtype of lower precision to which autocast converts in the calling thread, for devices
+    of a type, "cpu" or "cuda".
+    """
 
 
 @_operator("get_autocast_dtype")
 def get_autocast_dtype(device_type):
-    """Returns the dtype of lower precision to which autocast converts in the calling thread, for devices of a type: by default bfloat16 for
-    "cpu" and float16 for "cuda".
+    """Returns the dtype of lower precision to which autocast converts in the calling thread, for
+    devices of a type: by default bfloat16 for "cpu" and float16 for "cuda".
     """
 
 
 @_operator("set_autocast_cache_enabled")
 def set_autocast_cache_enabled(enabled):
-    """Enables or disables, for the calling thread, the cache in which autocast keeps the converted copies of float32 parameters. Only calls
-    between autocast_increment_nesting and the last autocast_decrement_nesting use the cache.
+    """Enables or disables, for the calling thread, the cache of converted float32 parameters of
+    autocast. Only calls between `autocast_increment_nesting` and the last
+    `autocast_decrement_nesting` use the cache.
     """
 
 
 @_operator("is_autocast_cache_enabled")
 def is_autocast_cache_enabled():
-    """Returns whether the cache of autocast is enabled in the calling thread."""
+    """Returns whether the cache of converted float32 parameters of autocast is enabled in the calling
+    thread.
+    """
 
 
 @_operator("autocast_increment_nesting")
 def autocast_increment_nesting():
-    """Counts an autocast context that the calling thread enters. Returns how many it is in."""
+    """Increments the number of autocast contexts of the calling thread, and returns it."""
 
 
 @_operator("autocast_decrement_nesting")
 def autocast_decrement_nesting():
-    """Counts an autocast context that the calling thread leaves. Returns how many it is in; at 0, call clear_autocast_cache."""
+    """Decrements the number of autocast contexts of the calling thread, and returns it. At 0, call
+    `clear_autocast_cache`.
+    """
 
 
 @_operator("clear_autocast_cache")
 def clear_autocast_cache():
-    """Releases the converted copies of parameters that autocast has kept."""
+    """Releases the converted copies of parameters that autocast has cached."""
 
 
 @_operator("parse_device")
 def parse_device(text):
-    """Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen."""
+    """Parses a device string: "cpu", "meta", "cuda", "cuda:1" and so on. The device need not be
+    available. The string ends at a NUL character.
+    """
 
 
 @_operator("set_warn_always")
 def set_warn_always(b):
-    """Sets for the process whether warnings that are given the first time alone (docs/warnings.md) are given each time.
+    """Sets for the process whether warnings that are otherwise reported once (docs/warnings.md) are
+    reported each time.
 
     >>> torch.set_warn_always(False)
     """
@@ -6234,7 +6675,7 @@ def set_warn_always(b):
 
 @_operator("is_warn_always_enabled")
 def is_warn_always_enabled():
-    """Whether set_warn_always is on.
+    """Returns whether warnings that are otherwise reported once are reported each time.
 
     >>> torch.is_warn_always_enabled()
     False
@@ -6243,7 +6684,7 @@ def is_warn_always_enabled():
 
 @_operator("set_num_threads")
 def set_num_threads(n):
-    """Sets how many threads one operator may use; at least 1. Results do not depend on it.
+    """Sets the number of threads that an operator may use, at least 1. Results do not depend on it.
 
     >>> torch.set_num_threads(torch.get_num_threads())
     """
@@ -6251,8 +6692,9 @@ def set_num_threads(n):
 
 @_operator("get_num_threads")
 def get_num_threads():
-    """How many threads one operator may use. At first the first number of the environment variable OMP_NUM_THREADS, or that of the processors
-    that the process may run on, as its affinity and the quota of its control group allow.
+    """Returns the number of threads that an operator may use. Initially it is the first number of the
+    environment variable OMP_NUM_THREADS, or the number of processors available to the process, by
+    its affinity and the quota of its control group.
 
     >>> torch.get_num_threads() > 0
     True
@@ -6261,8 +6703,9 @@ def get_num_threads():
 
 @_operator("set_float32_matmul_precision")
 def set_float32_matmul_precision(precision):
-    """How exactly devices multiply matrices of float32 and complex64: in 32 bits ("highest", the default), or with factors that may be rounded
-    to TF32, which has 11 significant bits ("high" and "medium"). cuBLAS does so on devices that have TF32; products on the CPU are as they were.
+    """Sets the precision of float32 and complex64 matrix products on CUDA devices: "highest" (default)
+    uses 32 bits; "high" and "medium" allow cuBLAS to round factors to TF32, which has 11
+    significant bits. Products on the CPU are not affected.
 
     >>> torch.set_float32_matmul_precision("highest")
     """
@@ -6270,7 +6713,7 @@ def set_float32_matmul_precision(precision):
 
 @_operator("get_float32_matmul_precision")
 def get_float32_matmul_precision():
-    """What set_float32_matmul_precision has set.
+    """Returns the precision that `set_float32_matmul_precision` has set.
 
     >>> torch.get_float32_matmul_precision()
     'highest'
@@ -6279,8 +6722,8 @@ def get_float32_matmul_precision():
 
 @_operator("cpu_tier")
 def cpu_tier():
-    """The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
-    one.
+    """Returns the instruction set that the kernels use: baseline, avx2 or avx512. The environment
+    variable LIBTENSOR_CPU can select a lower one.
 
     >>> torch.cpu_tier() in ("baseline", "avx2", "avx512")
     True
@@ -6289,15 +6732,16 @@ def cpu_tier():
 
 @_operator("dispatch_table")
 def dispatch_table(name):
-    """What the operators of a name are, such as "add": a line for each kind of tensors, type of device and dtype, with tabs between the operator,
-    the word kind, device or dtype, its name, and what the operator is there: kernel, composite (its steps do what they do for the kind), rule
-    (the kind's own), constant (no gradient flows through it) or refused.
+    """Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
+    the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
+    intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
+    refused (an error).
     """
 
 
 @_operator("is_nonzero")
 def is_nonzero(input):
-    """Whether the only element of `input` is not zero; other numbers of elements are refused.
+    """Returns whether the single element of `input` is nonzero. Other numbers of elements are an error.
 
     >>> torch.is_nonzero(torch.tensor([0.]))
     False
@@ -6306,7 +6750,8 @@ def is_nonzero(input):
 
 @_operator("is_conj")
 def is_conj(input):
-    """Returns whether the elements are conjugated when they are read, as those of `conj()` of a complex tensor are.
+    """Returns whether `input` is a conjugated view, whose elements are conjugated when they are read.
+    See `conj`.
 
     >>> torch.is_conj(torch.tensor([1j]).conj())
     True
@@ -6315,7 +6760,8 @@ def is_conj(input):
 
 @_operator("is_neg")
 def is_neg(input):
-    """Returns whether the elements are negated when they are read, as those of `imag` of a conjugated tensor are.
+    """Returns whether `input` is a negated view, whose elements are negated when they are read. See
+    `neg_view`.
 
     >>> torch.is_neg(torch.tensor([1j]).conj().imag)
     True
@@ -6324,7 +6770,7 @@ def is_neg(input):
 
 @_operator("is_same_size")
 def is_same_size(input, other):
-    """Whether both tensors have the same sizes.
+    """Returns whether both tensors have the same shape.
 
     >>> torch.is_same_size(torch.ones(2), torch.ones(3))
     False
@@ -6333,7 +6779,7 @@ def is_same_size(input, other):
 
 @_operator("rand")
 def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of random numbers from the uniform distribution on [0, 1).
+    """Creates a tensor of shape `size` of random numbers from the uniform distribution on [0, 1).
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand(3)
@@ -6343,8 +6789,8 @@ def rand(size, *more, generator=None, dtype=None, layout=None, device=None, out=
 
 @_operator("randn")
 def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
-    have variance 1/2 each.
+    """Creates a tensor of shape `size` of random numbers from the standard normal distribution (mean
+    0, variance 1). The real and imaginary parts of complex numbers have variance 1/2.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randn(3)
@@ -6355,10 +6801,12 @@ def randn(size, *more, generator=None, dtype=None, layout=None, device=None, out
 @_operator("randint randint.high")
 def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
     """randint(int low, int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
-    Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
+    Creates a tensor of shape `size` of random integers, uniformly distributed from `low`
+    (inclusive) to `high` (exclusive). `dtype` defaults to int64.
 
     randint(int high, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
-    Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
+    Creates a tensor of shape `size` of random integers, uniformly distributed from 0 (inclusive) to
+    `high` (exclusive). `dtype` defaults to int64.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randint(0, 10, (3,))
@@ -6368,7 +6816,7 @@ def randint(high, size, low=None, *, generator=None, dtype=None, layout=None, de
 
 @_operator("randperm")
 def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
+    """Returns a random permutation of the integers from 0 to n - 1. `dtype` defaults to int64.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randperm(4)
@@ -6378,7 +6826,8 @@ def randperm(n, *, generator=None, dtype=None, layout=None, device=None, out=Non
 
 @_operator("rand_like")
 def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """rand with the shape, dtype and device of `input`.
+    """Creates a tensor of random numbers from the uniform distribution on [0, 1) with the shape, dtype
+    and device of `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.rand_like(torch.ones(3))
@@ -6388,7 +6837,8 @@ def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, me
 
 @_operator("randn_like")
 def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
-    """randn with the shape, dtype and device of `input`.
+    """Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
+    and device of `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randn_like(torch.ones(3))
@@ -6399,10 +6849,12 @@ def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, m
 @_operator("randint_like randint_like.high")
 def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=None, device=None, memory_format=None, pin_memory=False, requires_grad=False, names=None):
     """randint_like(Tensor input, int low, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
-    randint with the shape, dtype and device of `input`.
+    Creates a tensor of random integers from `low` (inclusive) to `high` (exclusive) with the shape,
+    dtype and device of `input`.
 
     randint_like(Tensor input, int high, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)
-    Random integers from [0, high) with the shape, dtype and device of `input`.
+    Creates a tensor of random integers from 0 (inclusive) to `high` (exclusive) with the shape,
+    dtype and device of `input`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.randint_like(torch.ones(3), 0, 10)
@@ -6413,10 +6865,12 @@ def randint_like(input, high, low=None, *, generator=None, dtype=None, layout=No
 @_operator("normal.tensors normal.size")
 def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
     """normal(Tensor|Number mean, Tensor|Number std=1, *, Generator generator=None)
-    Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
+    Samples from normal distributions with a mean and a standard deviation for each element. Shapes
+    are broadcast.
 
     normal(float mean, float std, sequence of int size, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)
-    Makes a tensor of shape `size` of normally distributed random numbers.
+    Creates a tensor of shape `size` of random numbers from the normal distribution with mean `mean`
+    and standard deviation `std`.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.normal(torch.tensor([0.0, 10]), 1)
@@ -6427,10 +6881,11 @@ def normal(mean, std=1, size=None, *, generator=None, out=None, dtype=None, layo
 @_operator("bernoulli bernoulli.p")
 def bernoulli(input, p=None, *, generator=None, out=None):
     """bernoulli(Tensor input, *, Generator generator=None)
-    Draws 0 or 1 for every element of `input`, which is the probability of 1.
+    Samples 0 or 1 from Bernoulli distributions; each element of `input` is the probability of 1.
 
     bernoulli(Tensor input, float p, *, Generator generator=None)
-    Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `input`.
+    Samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, with the shape and
+    dtype of `input`.
 
     >>> torch.bernoulli(torch.tensor([0.0, 1]))
     tensor([0., 1.])
@@ -6439,7 +6894,9 @@ def bernoulli(input, p=None, *, generator=None, out=None):
 
 @_operator("multinomial")
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
-    """Draws `num_samples` indices from each row of weights in `input`, of one or two dimensions.
+    """Samples `num_samples` indices (int64) from each row of weights in `input`, a vector or a matrix.
+    The weights are nonnegative, and need not sum to 1. `replacement` allows an index to be sampled
+    more than once.
 
     >>> torch.multinomial(torch.tensor([0.0, 1, 0]), 2, replacement=True)
     tensor([1, 1])
@@ -6448,7 +6905,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None, out=No
 
 @_operator("poisson")
 def poisson(input, *, generator=None):
-    """Draws from the Poisson distributions whose rates are the elements of `input`.
+    """Samples from Poisson distributions; each element of `input` is a rate.
 
     >>> torch.poisson(torch.zeros(2))
     tensor([0., 0.])
@@ -6457,8 +6914,8 @@ def poisson(input, *, generator=None):
 
 @_operator("binomial")
 def binomial(count, prob, generator=None):
-    """Draws how many of `count` trials succeed, each of which does with the probability `prob`. The two have one dtype, and broadcast.
-    Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
+    """Samples from binomial distributions with `count` trials and success probability `prob`. The two
+    have the same dtype. Shapes are broadcast. Probabilities are clamped to [0, 1]; NaN propagates.
 
     >>> torch.binomial(torch.tensor([3., 5., 7.]), torch.tensor([0., 1., 2.]))
     tensor([0., 5., 7.])
@@ -6467,8 +6924,8 @@ def binomial(count, prob, generator=None):
 
 @_operator("standard_gamma")
 def standard_gamma(input, generator=None):
-    """Draws from the gamma distributions of rate 1 whose shape parameters are the elements of `input`. The gradient is that of the number
-    at a fixed probability. Python: `torch._standard_gamma`.
+    """Samples from gamma distributions of rate 1; each element of `input` is a shape parameter.
+    Differentiable by implicit reparameterization.
 
     >>> _ = torch.manual_seed(0)
     >>> torch._standard_gamma(torch.tensor([1., 20.]))
@@ -6478,9 +6935,9 @@ def standard_gamma(input, generator=None):
 
 @_operator("standard_gamma_grad")
 def standard_gamma_grad(input, output):
-    """Computes d`output`/d`input` of numbers `output` that have the gamma distribution of shape parameter `input` and rate 1, at a fixed
-    probability: -(dF/d`input`) / (dF/d`output`) with the cumulative distribution function F. The shapes broadcast. Python:
-    `torch._standard_gamma_grad`.
+    """Computes d`output`/d`input` of samples `output` of the gamma distribution of shape parameter
+    `input` and rate 1: `-(dF/dself) / (dF/doutput)` with the cumulative distribution function F.
+    Shapes are broadcast.
 
     >>> torch._standard_gamma_grad(torch.tensor([1., 2.]), torch.tensor([0.5, 0.5]))
     tensor([0.8070, 0.4980])
@@ -6489,8 +6946,9 @@ def standard_gamma_grad(input, output):
 
 @_operator("sample_dirichlet")
 def sample_dirichlet(input, generator=None):
-    """Draws from the Dirichlet distributions whose concentrations are `input` (..., K): the results (..., K) are positive, and their sum over
-    the last dimension is 1. The gradient is that of the numbers at fixed probabilities. Python: `torch._sample_dirichlet`.
+    """Samples from Dirichlet distributions with concentrations `input` of shape (..., K). The results,
+    of the same shape, are positive and sum to 1 over the last dimension. Differentiable by implicit
+    reparameterization.
 
     >>> _ = torch.manual_seed(0)
     >>> torch._sample_dirichlet(torch.tensor([1., 2.]))
@@ -6500,8 +6958,8 @@ def sample_dirichlet(input, generator=None):
 
 @_operator("dirichlet_grad")
 def dirichlet_grad(x, alpha, total):
-    """Computes (d`x`/d`alpha`) / (1 - `x`) of numbers `x` that have the Beta distribution of `alpha` and `total` - `alpha`, at a fixed
-    probability and a fixed second parameter. The shapes broadcast. Python: `torch._dirichlet_grad`.
+    """Computes (d`x`/d`alpha`) / (1 - `x`) of samples `x` of the Beta distribution of `alpha` and
+    `total` - `alpha`, for a constant second parameter. Shapes are broadcast.
 
     >>> torch._dirichlet_grad(torch.tensor([0.5]), torch.tensor([1.]), torch.tensor([3.]))
     tensor([0.5397])
@@ -6510,7 +6968,7 @@ def dirichlet_grad(x, alpha, total):
 
 @_operator("uniform_")
 def uniform_(input, from_=0, to=1, *, generator=None):
-    """Fills `input` from the uniform distribution on [from_, to).
+    """Fills `input` with random numbers from the uniform distribution on [`from_`, `to`), in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).uniform_(1, 2)
@@ -6520,7 +6978,8 @@ def uniform_(input, from_=0, to=1, *, generator=None):
 
 @_operator("normal_")
 def normal_(input, mean=0, std=1, *, generator=None):
-    """Fills `input` from the normal distribution.
+    """Fills `input` with random numbers from the normal distribution with mean `mean` and standard
+    deviation `std`, in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).normal_(10, 1)
@@ -6531,13 +6990,15 @@ def normal_(input, mean=0, std=1, *, generator=None):
 @_operator("random_ random_.to random_.from")
 def random_(input, to=None, from_=None, *, generator=None):
     """random_(Tensor input, *, Generator generator=None)
-    Fills `input` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
+    Fills `input` with random integers over the range of the dtype, in place; for floats, over the
+    integers that they represent exactly.
 
     random_(Tensor input, int to, *, Generator generator=None)
-    Fills `input` with random integers from [0, to).
+    Fills `input` with random integers from 0 (inclusive) to `to` (exclusive), in place.
 
     random_(Tensor input, int from_, int to=None, *, Generator generator=None)
-    Fills `input` with random integers from [from_, to).
+    Fills `input` with random integers from `from_` (inclusive) to `to` (exclusive), in place. `to`
+    defaults to one more than the largest value of the dtype.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).random_(0, 10)
@@ -6548,10 +7009,12 @@ def random_(input, to=None, from_=None, *, generator=None):
 @_operator("bernoulli_.tensor bernoulli_")
 def bernoulli_(input, p, *, generator=None):
     """bernoulli_(Tensor input, Tensor p, *, Generator generator=None)
-    Fills `input` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
+    Fills `input` with samples 0 or 1 from Bernoulli distributions, in place. `p` contains the
+    probabilities of 1, and is broadcast.
 
     bernoulli_(Tensor input, float p=0.5, *, Generator generator=None)
-    Fills `input` with 1 with probability `p`, otherwise 0.
+    Fills `input` with samples 0 or 1 from the Bernoulli distribution with probability `p` of 1, in
+    place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).bernoulli_(0.5)
@@ -6561,7 +7024,7 @@ def bernoulli_(input, p, *, generator=None):
 
 @_operator("exponential_")
 def exponential_(input, lambd=1, *, generator=None):
-    """Fills `input` from the exponential distribution of rate `lambd`.
+    """Fills `input` with random numbers from the exponential distribution of rate `lambd`, in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).exponential_()
@@ -6571,7 +7034,8 @@ def exponential_(input, lambd=1, *, generator=None):
 
 @_operator("cauchy_")
 def cauchy_(input, median=0, sigma=1, *, generator=None):
-    """Fills `input` from the Cauchy distribution.
+    """Fills `input` with random numbers from the Cauchy distribution with location `median` and scale
+    `sigma`, in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).cauchy_()
@@ -6581,7 +7045,8 @@ def cauchy_(input, median=0, sigma=1, *, generator=None):
 
 @_operator("log_normal_")
 def log_normal_(input, mean=1, std=2, *, generator=None):
-    """Fills `input` with numbers whose logarithms are normally distributed with the given mean and standard deviation.
+    """Fills `input` with random numbers from the log-normal distribution, whose logarithms have mean
+    `mean` and standard deviation `std`, in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).log_normal_()
@@ -6591,7 +7056,8 @@ def log_normal_(input, mean=1, std=2, *, generator=None):
 
 @_operator("geometric_")
 def geometric_(input, p, *, generator=None):
-    """Fills `input` from the geometric distribution with success probability `p`.
+    """Fills `input` with random numbers from the geometric distribution with success probability `p`,
+    in place: the number of trials up to the first success.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.empty(3).geometric_(0.5)
@@ -6601,32 +7067,36 @@ def geometric_(input, p, *, generator=None):
 
 @_operator("manual_seed")
 def manual_seed(seed):
-    """Restarts the default generator from `seed`."""
+    """Sets the seed of the default generator, and resets it."""
 
 
 @_operator("default_generator default_generator.device")
 def default_generator(device=None):
     """default_generator()
-    The generator that random functions use when they are given none.
+    Returns the default generator, which random functions use if none is given (new reference).
 
     default_generator(device device)
-    The generator that random functions use for tensors of a device when they are given none. That of a CUDA device is of
-    philox, and `manual_seed` restarts it too.
+    Returns the default generator of a device (new reference). That of a CUDA device is a philox
+    generator, which `manual_seed` resets too.
     """
 
 
 @_operator("generator_new")
 def generator_new(*, device=None, engine="mt19937"):
-    """Makes a generator with PyTorch's initial seed. `engine` is its algorithm:
+    """Creates a random number generator with PyTorch's initial seed (new reference). `engine` is the
+    algorithm:
+    - mt19937 (Mersenne Twister, default) returns PyTorch's sequences. The default generator of the
+      CPU uses it.
+    - philox (Philox4x32-10; Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2,
+      3", 2011) is counter-based: a number depends only on the seed, the offset of the generator and
+      the index of the element, and not on threads, strides or processor.
 
-    mt19937 draws PyTorch's streams, one number after the other. The default generator is one.
-
-    philox makes each number from the seed, the generator's offset and the index of the element alone, by Philox4x32-10 (Salmon, Moraes,
-    Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011): the same numbers on any number of threads, whatever the strides
-    of the tensor, and on any processor. The words of element i, row-major, begin at offset + i w, where w is 1, or 2 for numbers that
-    are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
-    Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
-    16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
+    The 32-bit words of element i, in row-major order, start at offset + i * w, with w = 1, or 2 for
+    float64 and for integers of a range of at least 2^28; 4 words are one block of the counter. A
+    call consumes a multiple of 32 words. 24 or 53 bits make a uniform number, from which others are
+    computed as with mt19937, except that normal numbers are always computed in blocks of 16.
+    `poisson` uses one block for each element, and then further ones; `multinomial` and `randperm`
+    consume words sequentially.
 
     >>> g = torch.Generator(engine="philox").manual_seed(7)
     >>> x = torch.rand(6, generator=g)
@@ -6637,59 +7107,67 @@ def generator_new(*, device=None, engine="mt19937"):
 
 @_operator("generator_manual_seed")
 def generator_manual_seed(input, seed):
-    """Restarts the generator from `seed`; negative seeds count as their two's complement."""
+    """Sets the seed of the generator, and resets it. A negative seed is its two's complement."""
 
 
 @_operator("generator_seed")
 def generator_seed(input):
-    """Restarts the generator from a seed of the operating system's, and returns it."""
+    """Sets the seed of the generator to a random number of the operating system, and returns it."""
 
 
 @_operator("generator_initial_seed")
 def generator_initial_seed(input):
-    """The seed that the generator last started from."""
+    """Returns the seed that was last set."""
 
 
 @_operator("generator_engine")
 def generator_engine(input):
-    """The name of the generator's algorithm: mt19937 or philox."""
+    """Returns the algorithm of the generator: "mt19937" or "philox"."""
 
 
 @_operator("generator_device")
 def generator_device(input):
-    """The device that the generator was made for. A philox generator of the CPU draws on all devices."""
+    """Returns the device of the generator. A philox generator of the CPU supports all devices."""
 
 
 @_operator("generator_clone")
 def generator_clone(input):
-    """Another generator of the same algorithm and in the same state."""
+    """Returns a copy of the generator with the same algorithm and state (new reference)."""
 
 
 @_operator("generator_get_offset")
 def generator_get_offset(input):
-    """The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error."""
+    """Returns the offset of a philox generator: the number of 32-bit words before the next one. An
+    error for mt19937.
+    """
 
 
 @_operator("generator_set_offset")
 def generator_set_offset(input, offset):
-    """Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62]."""
+    """Sets the offset of a philox generator: a multiple of 4 from 0 to 2^62."""
 
 
 @_operator("generator_get_state")
 def generator_get_state(input):
-    """The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset."""
+    """Returns the state of the generator as a uint8 tensor in PyTorch's format: 5056 bytes for
+    mt19937; 16 bytes for philox, the seed and the offset.
+    """
 
 
 @_operator("generator_set_state")
 def generator_set_state(input, state):
-    """Continues from a state of generator_get_state, of a generator of the same algorithm."""
+    """Restores a state returned by `generator_get_state` of a generator of the same algorithm."""
 
 
 @_operator("sum")
 def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Integers and bool give int64, uint64 itself, unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
-    added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
+    """Computes the sum of the elements over `dim`. `dim` is one dimension or a list; by default, or if
+    it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
+
+    The result is int64 for integers and bool (uint64 for uint64), unless `dtype` is given, to which
+    elements are converted first. float32 and 16-bit floats are summed in blocks, whose sums are
+    accumulated in float64; the result is bitwise identical for any number of threads. An empty sum
+    is 0.
 
     >>> torch.sum(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([4, 6])
@@ -6698,7 +7176,9 @@ def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
 @_operator("nansum")
 def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+    """Computes the sum of the elements over `dim`, with NaN counted as 0. `dim` is one dimension or a
+    list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+    dimensions with size 1.
 
     >>> torch.nansum(torch.tensor([1., float('nan'), 2.]))
     tensor(3.)
@@ -6707,8 +7187,9 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
 @_operator("prod")
 def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
-    Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
+    """Computes the product of the elements along `dim`, or of all elements. `keepdim` keeps the
+    reduced dimension with size 1. The result is int64 for integers and bool (uint64 for uint64),
+    unless `dtype` is given. An empty product is 1.
 
     >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([3, 8])
@@ -6717,8 +7198,9 @@ def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
 @_operator("mean")
 def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
+    """Computes the arithmetic mean of the elements over `dim`. `dim` is one dimension or a list; by
+    default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
+    size 1. Integers and bool require `dtype`. An empty mean is NaN.
 
     >>> torch.mean(torch.tensor([1., 2., 6.]))
     tensor(3.)
@@ -6727,7 +7209,9 @@ def mean(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
 @_operator("nanmean")
 def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+    """Computes the arithmetic mean of the elements over `dim` that are not NaN. `dim` is one dimension
+    or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+    dimensions with size 1.
 
     >>> torch.nanmean(torch.tensor([1., float('nan'), 2.]))
     tensor(1.5000)
@@ -6736,8 +7220,9 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
 
 @_operator("any")
 def any(input, dim=None, keepdim=False, *, out=None):
-    """Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
-    `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+    """Returns whether any element over `dim` is nonzero, as bool (uint8 for uint8). NaN is nonzero.
+    `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
+    reduces none. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.any(torch.tensor([[True, False], [True, True]]), 0)
     tensor([True, True])
@@ -6746,8 +7231,9 @@ def any(input, dim=None, keepdim=False, *, out=None):
 
 @_operator("all")
 def all(input, dim=None, keepdim=False, *, out=None):
-    """Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
-    `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
+    """Returns whether all elements over `dim` are nonzero, as bool (uint8 for uint8). NaN is nonzero.
+    `dim` is one dimension or a list; by default all dimensions are reduced, and an empty list
+    reduces none. `keepdim` keeps reduced dimensions with size 1.
 
     >>> torch.all(torch.tensor([[True, False], [True, True]]), 0)
     tensor([ True, False])
@@ -6756,7 +7242,8 @@ def all(input, dim=None, keepdim=False, *, out=None):
 
 @_operator("count_nonzero")
 def count_nonzero(input, dim=None):
-    """Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
+    """Counts the nonzero elements over `dim`, as int64. `dim` is one dimension or a list; by default,
+    or if it is empty, all dimensions are reduced.
 
     >>> torch.count_nonzero(torch.tensor([0, 3, 4]))
     tensor(2)
@@ -6766,15 +7253,22 @@ def count_nonzero(input, dim=None):
 @_operator("std std.dim std.correction")
 def std(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=None):
     """std(Tensor input, bool unbiased=True)
-    Standard deviation of all elements; `unbiased` divides by one less than their number.
+    Computes the standard deviation of all elements. `unbiased` applies Bessel's correction: the
+    divisor is one less than the number of elements.
 
     std(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)
-    Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+    Computes the standard deviation over `dim`. `unbiased` applies Bessel's correction: the divisor
+    is one less than the number of elements. `dim` is one dimension or a list; by default, or if it
+    is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 
     std(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)
-    Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-    infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+    Computes the standard deviation over `dim`, with any correction of the divisor. `dim` is one
+    dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
+    reduced dimensions with size 1.
+
+    The sum of squared deviations is divided by the number of elements minus `correction` (default
+    1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
+    elements are real. Computed in float64.
 
     >>> torch.std(torch.tensor([1.0, 3]))
     tensor(1.4142)
@@ -6784,15 +7278,22 @@ def std(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
 @_operator("var var.dim var.correction")
 def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=None):
     """var(Tensor input, bool unbiased=True)
-    Variance of all elements; `unbiased` divides by one less than their number.
+    Computes the variance of all elements. `unbiased` applies Bessel's correction: the divisor is
+    one less than the number of elements.
 
     var(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)
-    Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+    Computes the variance over `dim`. `unbiased` applies Bessel's correction: the divisor is one
+    less than the number of elements. `dim` is one dimension or a list; by default, or if it is
+    empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 
     var(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)
-    Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-    infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+    Computes the variance over `dim`, with any correction of the divisor. `dim` is one dimension or
+    a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+    dimensions with size 1.
+
+    The sum of squared deviations is divided by the number of elements minus `correction` (default
+    1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
+    elements are real. Computed in float64.
 
     >>> torch.var(torch.tensor([1.0, 3]))
     tensor(2.)
@@ -6802,15 +7303,23 @@ def var(input, unbiased=True, dim=None, keepdim=False, *, out=None, correction=N
 @_operator("std_mean std_mean.dim std_mean.correction")
 def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """std_mean(Tensor input, bool unbiased=True)
-    Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
+    Computes the standard deviation and the mean of all elements. `unbiased` applies Bessel's
+    correction: the divisor is one less than the number of elements.
 
     std_mean(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)
-    Standard deviation and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+    Computes the standard deviation and the mean over `dim`. `unbiased` applies Bessel's correction:
+    the divisor is one less than the number of elements. `dim` is one dimension or a list; by
+    default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with
+    size 1.
 
     std_mean(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)
-    Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-    infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
+    Computes the standard deviation and the mean over `dim`, with any correction of the divisor.
+    `dim` is one dimension or a list; by default, or if it is empty, all dimensions are reduced.
+    `keepdim` keeps reduced dimensions with size 1.
+
+    The sum of squared deviations is divided by the number of elements minus `correction` (default
+    1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
+    elements are real. Computed in float64.
 
     >>> torch.std_mean(torch.tensor([1.0, 3]))
     (tensor(1.4142), tensor(2.))
@@ -6820,15 +7329,22 @@ def std_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
 @_operator("var_mean var_mean.dim var_mean.correction")
 def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
     """var_mean(Tensor input, bool unbiased=True)
-    Variance and mean of all elements; `unbiased` divides by one less than their number.
+    Computes the variance and the mean of all elements. `unbiased` applies Bessel's correction: the
+    divisor is one less than the number of elements.
 
     var_mean(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)
-    Variance and mean over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
+    Computes the variance and the mean over `dim`. `unbiased` applies Bessel's correction: the
+    divisor is one less than the number of elements. `dim` is one dimension or a list; by default,
+    or if it is empty, all dimensions are reduced. `keepdim` keeps reduced dimensions with size 1.
 
     var_mean(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)
-    Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
-    infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
+    Computes the variance and the mean over `dim`, with any correction of the divisor. `dim` is one
+    dimension or a list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps
+    reduced dimensions with size 1.
+
+    The sum of squared deviations is divided by the number of elements minus `correction` (default
+    1, Bessel's correction); a division by 0 returns infinity or NaN. The deviations of complex
+    elements are real. Computed in float64.
 
     >>> torch.var_mean(torch.tensor([1.0, 3]))
     (tensor(2.), tensor(2.))
@@ -6838,12 +7354,15 @@ def var_mean(input, unbiased=True, dim=None, keepdim=False, *, correction=None):
 @_operator("norm norm.name")
 def norm(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None):
     """norm(Tensor input, Number p=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
-    Vector norm over `dim`: the `p`-th root of the sum of |x|^p, 2 unless given. p of inf is the largest |x|, -inf the smallest, 0 the number
-    of elements that are not zero. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Complex inputs give real norms. `dtype` converts elements first.
+    Computes the vector norm over `dim`: `(sum of |x|**p)**(1 / p)`, with p = 2 by default. For p of
+    infinity it is the largest |x|, for minus infinity the smallest, and for 0 the number of nonzero
+    elements. `dim` is one dimension or a list; by default, or if it is empty, all dimensions are
+    reduced. `keepdim` keeps reduced dimensions with size 1. The norm of complex elements is real.
+    `dtype` converts elements first.
 
     norm(Tensor input, str p, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
-    As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
+    Computes a norm selected by name: "fro" (Frobenius) is the 2-norm over `dim`, and "nuc"
+    (nuclear) the sum of the singular values of the matrices in two dimensions.
 
     >>> torch.norm(torch.tensor([3., 4.]), 2)
     tensor(5.)
@@ -6852,8 +7371,10 @@ def norm(input, p=None, dim=None, keepdim=False, *, dtype=None, out=None):
 
 @_operator("amax")
 def amax(input, dim=(), keepdim=False, *, out=None):
-    """The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Reducing a dimension of size 0 is an error, for there is no largest of nothing.
+    """Computes the maximum of the elements over `dim`; NaN propagates. `dim` is one dimension or a
+    list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+    dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
+    evenly among equal maxima.
 
     >>> torch.amax(torch.tensor([[1, 4], [3, 2]]), 0)
     tensor([3, 4])
@@ -6862,8 +7383,10 @@ def amax(input, dim=(), keepdim=False, *, out=None):
 
 @_operator("amin")
 def amin(input, dim=(), keepdim=False, *, out=None):
-    """The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
+    """Computes the minimum of the elements over `dim`; NaN propagates. `dim` is one dimension or a
+    list; by default, or if it is empty, all dimensions are reduced. `keepdim` keeps reduced
+    dimensions with size 1. A reduced dimension of size 0 is an error. The gradient is distributed
+    evenly among equal minima.
 
     >>> torch.amin(torch.tensor([[1, 4], [3, 2]]), 0)
     tensor([1, 2])
@@ -6873,13 +7396,14 @@ def amin(input, dim=(), keepdim=False, *, out=None):
 @_operator("max max.dim max.other", results="values indices")
 def max(input, dim=None, keepdim=False, other=None, *, out=None):
     """max(Tensor input)
-    The largest of all elements, NaN where there is one. An input without elements is an error.
+    Computes the maximum of all elements; NaN propagates. A tensor without elements is an error.
 
     max(Tensor input, int dim, bool keepdim=False)
-    The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
+    Computes the maximum along `dim`, and the int64 index of its first occurrence. NaN propagates.
+    `keepdim` keeps the reduced dimension with size 1.
 
     max(Tensor input, Tensor other)
-    As `maximum`: the larger of two elements, NaN where either is.
+    Computes the element-wise maximum of two tensors. Alias of `maximum`.
 
     >>> torch.max(torch.tensor([1, 4, 3]))
     tensor(4)
@@ -6889,13 +7413,14 @@ def max(input, dim=None, keepdim=False, other=None, *, out=None):
 @_operator("min min.dim min.other", results="values indices")
 def min(input, dim=None, keepdim=False, other=None, *, out=None):
     """min(Tensor input)
-    The smallest of all elements, NaN where there is one. An input without elements is an error.
+    Computes the minimum of all elements; NaN propagates. A tensor without elements is an error.
 
     min(Tensor input, int dim, bool keepdim=False)
-    The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
+    Computes the minimum along `dim`, and the int64 index of its first occurrence. NaN propagates.
+    `keepdim` keeps the reduced dimension with size 1.
 
     min(Tensor input, Tensor other)
-    As `minimum`: the smaller of two elements, NaN where either is.
+    Computes the element-wise minimum of two tensors. Alias of `minimum`.
 
     >>> torch.min(torch.tensor([1, 4, 3]))
     tensor(1)
@@ -6904,7 +7429,8 @@ def min(input, dim=None, keepdim=False, other=None, *, out=None):
 
 @_operator("aminmax", results="min max")
 def aminmax(input, *, dim=None, keepdim=False, out=None):
-    """The smallest and the largest elements along `dim`, or of all.
+    """Computes the minimum and the maximum along `dim`, or of all elements. `keepdim` keeps the
+    reduced dimension with size 1.
 
     >>> torch.aminmax(torch.tensor([1, 4, 3])).max
     tensor(4)
@@ -6913,7 +7439,9 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 
 @_operator("argmax")
 def argmax(input, dim=None, keepdim=False, *, out=None):
-    """The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
+    """Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
+    index among all elements. NaN counts as the maximum. `keepdim` keeps the reduced dimension with
+    size 1.
 
     >>> torch.argmax(torch.tensor([1, 4, 3]))
     tensor(1)
@@ -6922,7 +7450,9 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
 
 @_operator("argmin")
 def argmin(input, dim=None, keepdim=False, *, out=None):
-    """The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
+    """Returns the int64 index of the first minimum along `dim`, or, by default, its flat row-major
+    index among all elements. NaN counts as the minimum. `keepdim` keeps the reduced dimension with
+    size 1.
 
     >>> torch.argmin(torch.tensor([1, 4, 3]))
     tensor(0)
@@ -6931,7 +7461,8 @@ def argmin(input, dim=None, keepdim=False, *, out=None):
 
 @_operator("floor")
 def floor(input, *, out=None):
-    """Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+    """Rounds each element down to an integer. Integers are returned unchanged; bool and complex
+    numbers are an error.
 
     >>> torch.floor(torch.tensor([1.5, -1.5]))
     tensor([ 1., -2.])
@@ -6940,7 +7471,8 @@ def floor(input, *, out=None):
 
 @_operator("floor", inplace=True)
 def floor_(input):
-    """Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
+    """Rounds each element down to an integer. Integers are returned unchanged; bool and complex
+    numbers are an error.
 
     >>> torch.floor(torch.tensor([1.5, -1.5]))
     tensor([ 1., -2.])
@@ -6949,7 +7481,8 @@ def floor_(input):
 
 @_operator("ceil")
 def ceil(input, *, out=None):
-    """Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+    """Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
+    are an error.
 
     >>> torch.ceil(torch.tensor([1.5, -1.5]))
     tensor([ 2., -1.])
@@ -6958,7 +7491,8 @@ def ceil(input, *, out=None):
 
 @_operator("ceil", inplace=True)
 def ceil_(input):
-    """Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
+    """Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
+    are an error.
 
     >>> torch.ceil(torch.tensor([1.5, -1.5]))
     tensor([ 2., -1.])
@@ -6967,7 +7501,8 @@ def ceil_(input):
 
 @_operator("trunc")
 def trunc(input, *, out=None):
-    """Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+    """Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
+    bool and complex numbers are an error.
 
     >>> torch.trunc(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -6976,7 +7511,8 @@ def trunc(input, *, out=None):
 
 @_operator("trunc", inplace=True)
 def trunc_(input):
-    """Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+    """Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
+    bool and complex numbers are an error.
 
     >>> torch.trunc(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -6985,8 +7521,10 @@ def trunc_(input):
 
 @_operator("fix")
 def fix(input, *, out=None):
-    """Another name of `trunc`.
-    Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+    """Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
+    bool and complex numbers are an error.
+
+    Alias of `trunc`.
 
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -6995,8 +7533,10 @@ def fix(input, *, out=None):
 
 @_operator("fix", inplace=True)
 def fix_(input):
-    """Another name of `trunc`.
-    Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
+    """Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
+    bool and complex numbers are an error.
+
+    Alias of `trunc`.
 
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -7005,8 +7545,9 @@ def fix_(input):
 
 @_operator("round")
 def round(input, *, decimals=0, out=None):
-    """Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
-    negative). Integers stay as they are and accept no decimals.
+    """Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
+    negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
+    `decimals` must be 0 for them.
 
     >>> torch.round(torch.tensor([0.5, 1.5, -2.6]))
     tensor([ 0.,  2., -3.])
@@ -7017,8 +7558,9 @@ def round(input, *, decimals=0, out=None):
 
 @_operator("round", inplace=True)
 def round_(input, *, decimals=0):
-    """Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
-    negative). Integers stay as they are and accept no decimals.
+    """Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
+    negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
+    `decimals` must be 0 for them.
 
     >>> torch.round(torch.tensor([0.5, 1.5, -2.6]))
     tensor([ 0.,  2., -3.])
@@ -7029,7 +7571,8 @@ def round_(input, *, decimals=0):
 
 @_operator("frac")
 def frac(input, *, out=None):
-    """What `trunc` cuts off every element, with its sign. Integers are refused.
+    """Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
+    error.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
@@ -7038,7 +7581,8 @@ def frac(input, *, out=None):
 
 @_operator("frac", inplace=True)
 def frac_(input):
-    """What `trunc` cuts off every element, with its sign. Integers are refused.
+    """Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
+    error.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
@@ -7048,12 +7592,14 @@ def frac_(input):
 @_operator("clamp.tensor clamp")
 def clamp(input, min=None, max=None, *, out=None):
     """clamp(Tensor input, Tensor min=None, Tensor max=None)
-    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
+    bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
+    bounds; if `min` exceeds `max`, the result is `max`.
 
     clamp(Tensor input, Number min=None, Number max=None)
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
+    take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
+    the result is `max`.
 
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -7063,12 +7609,14 @@ def clamp(input, min=None, max=None, *, out=None):
 @_operator("clamp.tensor clamp", inplace=True)
 def clamp_(input, min=None, max=None):
     """clamp_(Tensor input, Tensor min=None, Tensor max=None)
-    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
+    bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
+    bounds; if `min` exceeds `max`, the result is `max`.
 
     clamp_(Tensor input, Number min=None, Number max=None)
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
+    take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
+    the result is `max`.
 
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -7078,14 +7626,18 @@ def clamp_(input, min=None, max=None):
 @_operator("clip.tensor clip")
 def clip(input, min=None, max=None, *, out=None):
     """clip(Tensor input, Tensor min=None, Tensor max=None)
-    Another name of `clamp`.
-    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
+    bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
+    bounds; if `min` exceeds `max`, the result is `max`.
+
+    Alias of `clamp`.
 
     clip(Tensor input, Number min=None, Number max=None)
-    Another name of `clamp`.
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
+    take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
+    the result is `max`.
+
+    Alias of `clamp`.
 
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -7095,14 +7647,18 @@ def clip(input, min=None, max=None, *, out=None):
 @_operator("clip.tensor clip", inplace=True)
 def clip_(input, min=None, max=None):
     """clip_(Tensor input, Tensor min=None, Tensor max=None)
-    Another name of `clamp`.
-    `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
+    bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
+    bounds; if `min` exceeds `max`, the result is `max`.
+
+    Alias of `clamp`.
 
     clip_(Tensor input, Number min=None, Number max=None)
-    Another name of `clamp`.
-    Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
-    give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
+    Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
+    take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
+    the result is `max`.
+
+    Alias of `clamp`.
 
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -7111,7 +7667,7 @@ def clip_(input, min=None, max=None):
 
 @_operator("clamp_min")
 def clamp_min(input, min, *, out=None):
-    """Limits every element to at least `min`: `clamp` with one bound.
+    """Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
 
     >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
     tensor([1., 3.])
@@ -7120,7 +7676,7 @@ def clamp_min(input, min, *, out=None):
 
 @_operator("clamp_min", inplace=True)
 def clamp_min_(input, min):
-    """Limits every element to at least `min`: `clamp` with one bound.
+    """Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
 
     >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
     tensor([1., 3.])
@@ -7129,7 +7685,7 @@ def clamp_min_(input, min):
 
 @_operator("clamp_max")
 def clamp_max(input, max, *, out=None):
-    """Limits every element to at most `max`: `clamp` with one bound.
+    """Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
 
     >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
     tensor([-1.,  1.])
@@ -7138,7 +7694,7 @@ def clamp_max(input, max, *, out=None):
 
 @_operator("clamp_max", inplace=True)
 def clamp_max_(input, max):
-    """Limits every element to at most `max`: `clamp` with one bound.
+    """Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
 
     >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
     tensor([-1.,  1.])
@@ -7147,7 +7703,8 @@ def clamp_max_(input, max):
 
 @_operator("maximum")
 def maximum(input, other, *, out=None):
-    """The larger of `input` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+    """Computes the maximum of `input` and `other`, element by element. Shapes are broadcast. NaN
+    propagates.
 
     >>> torch.maximum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([2., nan])
@@ -7156,7 +7713,8 @@ def maximum(input, other, *, out=None):
 
 @_operator("minimum")
 def minimum(input, other, *, out=None):
-    """The smaller of `input` and `other`, element by element; the shapes broadcast. NaN wins over every number.
+    """Computes the minimum of `input` and `other`, element by element. Shapes are broadcast. NaN
+    propagates.
 
     >>> torch.minimum(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([1., nan])
@@ -7165,7 +7723,8 @@ def minimum(input, other, *, out=None):
 
 @_operator("fmax")
 def fmax(input, other, *, out=None):
-    """The larger of `input` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+    """Computes the maximum of `input` and `other`, element by element, ignoring NaN: the result is NaN
+    only if both are. Shapes are broadcast.
 
     >>> torch.fmax(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([2., 2.])
@@ -7174,7 +7733,8 @@ def fmax(input, other, *, out=None):
 
 @_operator("fmin")
 def fmin(input, other, *, out=None):
-    """The smaller of `input` and `other`, element by element; the shapes broadcast. A number wins over NaN.
+    """Computes the minimum of `input` and `other`, element by element, ignoring NaN: the result is NaN
+    only if both are. Shapes are broadcast.
 
     >>> torch.fmin(torch.tensor([1., float('nan')]), torch.tensor([2., 2.]))
     tensor([1., 2.])
@@ -7183,7 +7743,7 @@ def fmin(input, other, *, out=None):
 
 @_operator("relu")
 def relu(input):
-    """Replaces negative elements by 0.
+    """Applies the rectified linear unit to each element: `max(x, 0)`.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
@@ -7192,7 +7752,7 @@ def relu(input):
 
 @_operator("relu", inplace=True)
 def relu_(input):
-    """Replaces negative elements by 0.
+    """Applies the rectified linear unit to each element: `max(x, 0)`.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
@@ -7201,7 +7761,9 @@ def relu_(input):
 
 @_operator("cumsum")
 def cumsum(input, dim, *, dtype=None, out=None):
-    """Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+    """Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
+    uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error. float32
+    is accumulated in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
@@ -7210,7 +7772,9 @@ def cumsum(input, dim, *, dtype=None, out=None):
 
 @_operator("cumsum", inplace=True)
 def cumsum_(input, dim, *, dtype=None):
-    """Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+    """Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
+    uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error. float32
+    is accumulated in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
@@ -7219,7 +7783,9 @@ def cumsum_(input, dim, *, dtype=None):
 
 @_operator("cumprod")
 def cumprod(input, dim, *, dtype=None, out=None):
-    """Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+    """Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
+    for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
+    float32 is accumulated in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -7228,7 +7794,9 @@ def cumprod(input, dim, *, dtype=None, out=None):
 
 @_operator("cumprod", inplace=True)
 def cumprod_(input, dim, *, dtype=None):
-    """Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+    """Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
+    for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
+    float32 is accumulated in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -7237,7 +7805,8 @@ def cumprod_(input, dim, *, dtype=None):
 
 @_operator("cummax", results="values indices")
 def cummax(input, dim, *, out=None):
-    """Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+    """Computes the cumulative maximum along `dim`, and the int64 index of its last occurrence so far.
+    NaN propagates to all following values.
 
     >>> torch.cummax(torch.tensor([2, 3, 1]), 0)[0]
     tensor([2, 3, 3])
@@ -7246,7 +7815,8 @@ def cummax(input, dim, *, out=None):
 
 @_operator("cummin", results="values indices")
 def cummin(input, dim, *, out=None):
-    """Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
+    """Computes the cumulative minimum along `dim`, and the int64 index of its last occurrence so far.
+    NaN propagates to all following values.
 
     >>> torch.cummin(torch.tensor([2, 3, 1]), 0)[0]
     tensor([2, 2, 1])
@@ -7255,7 +7825,7 @@ def cummin(input, dim, *, out=None):
 
 @_operator("logcumsumexp")
 def logcumsumexp(input, dim, *, out=None):
-    """Logarithm of the running sum of exponentials along `dim`, without overflow.
+    """Computes the logarithm of the cumulative sum of exponentials along `dim`, without overflow.
 
     >>> torch.logcumsumexp(torch.tensor([0., 0.]), 0)
     tensor([0.0000, 0.6931])
@@ -7264,8 +7834,9 @@ def logcumsumexp(input, dim, *, out=None):
 
 @_operator("logsumexp")
 def logsumexp(input, dim, keepdim=False, *, out=None):
-    """Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
-    `keepdim` keeps reduced dimensions with size 1.
+    """Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
+    overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
+    reduced dimensions with size 1.
 
     >>> torch.logsumexp(torch.tensor([0., 0.]), 0)
     tensor(0.6931)
@@ -7274,7 +7845,8 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 
 @_operator("softmax")
 def softmax(input, dim, dtype=None, *, out=None):
-    """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+    """Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
+    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
 
     >>> torch.softmax(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
@@ -7283,7 +7855,8 @@ def softmax(input, dim, dtype=None, *, out=None):
 
 @_operator("log_softmax")
 def log_softmax(input, dim, dtype=None, *, out=None):
-    """Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+    """Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
+    overflow or cancellation. `dtype` converts elements first.
 
     >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
     tensor([-0.6931, -0.6931])
@@ -7293,10 +7866,12 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 @_operator("sort sort.stable", results="values indices")
 def sort(input, dim=-1, descending=False, *, out=None, stable=None):
     """sort(Tensor input, int dim=-1, bool descending=False)
-    Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
+    Sorts the elements along `dim` in ascending order, or in `descending` order. Returns the sorted
+    values and their int64 indices in `input`. The sort is stable; NaN counts as the largest value.
 
     sort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
-    As `sort`, which is always stable.
+    Sorts the elements along `dim`. Equivalent to `sort`, which is always stable; `stable` is
+    ignored.
 
     >>> torch.sort(torch.tensor([3, 1, 2]))[0]
     tensor([1, 2, 3])
@@ -7306,10 +7881,11 @@ def sort(input, dim=-1, descending=False, *, out=None, stable=None):
 @_operator("argsort argsort.stable")
 def argsort(input, dim=-1, descending=False, *, stable=None):
     """argsort(Tensor input, int dim=-1, bool descending=False)
-    The int64 indices that sort `input` along `dim`.
+    Returns the int64 indices that sort `input` along `dim`.
 
     argsort(Tensor input, *, bool stable, int dim=-1, bool descending=False)
-    As `argsort`, which is always stable.
+    Returns the int64 indices that sort `input` along `dim`. Equivalent to `argsort`, which is always
+    stable; `stable` is ignored.
 
     >>> torch.argsort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 0])
@@ -7318,7 +7894,7 @@ def argsort(input, dim=-1, descending=False, *, stable=None):
 
 @_operator("msort")
 def msort(input, *, out=None):
-    """Sorts along the first dimension.
+    """Sorts the elements along the first dimension in ascending order.
 
     >>> torch.msort(torch.tensor([3, 1, 2]))
     tensor([1, 2, 3])
@@ -7327,7 +7903,8 @@ def msort(input, *, out=None):
 
 @_operator("topk", results="values indices")
 def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
-    """The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
+    """Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, in sorted
+    order, and their int64 indices. `k` must not exceed the size of the dimension.
 
     >>> torch.topk(torch.tensor([3, 1, 2]), 2)[0]
     tensor([3, 2])
@@ -7337,10 +7914,12 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
 @_operator("median median.dim", results="values indices")
 def median(input, dim=None, keepdim=False, *, out=None):
     """median(Tensor input)
-    Of all elements, the lower median; NaN where there is one.
+    Computes the median of all elements: the lower one for an even number of elements. NaN
+    propagates.
 
     median(Tensor input, int dim, bool keepdim=False)
-    Along `dim`, the lower median; NaN where there is one, and its int64 index.
+    Computes the median along `dim`, the lower one for an even number of elements, and its int64
+    index. NaN propagates. `keepdim` keeps the reduced dimension with size 1.
 
     >>> torch.median(torch.tensor([3, 1, 2]))
     tensor(2)
@@ -7350,10 +7929,12 @@ def median(input, dim=None, keepdim=False, *, out=None):
 @_operator("nanmedian nanmedian.dim", results="values indices")
 def nanmedian(input, dim=None, keepdim=False, *, out=None):
     """nanmedian(Tensor input)
-    Of all elements, the lower median of what is not NaN.
+    Computes the median of all elements that are not NaN: the lower one for an even number of
+    elements.
 
     nanmedian(Tensor input, int dim, bool keepdim=False)
-    Along `dim`, the lower median of what is not NaN, and its int64 index.
+    Computes the median of the elements along `dim` that are not NaN, the lower one for an even
+    number of elements, and its int64 index. `keepdim` keeps the reduced dimension with size 1.
 
     >>> torch.nanmedian(torch.tensor([3, 1, 2]))
     tensor(2)
@@ -7362,7 +7943,8 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
 
 @_operator("kthvalue", results="values indices")
 def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
-    """The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
+    """Returns the `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts
+    as the largest value. `keepdim` keeps the reduced dimension with size 1.
 
     >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2)[0]
     tensor(2)
@@ -7371,7 +7953,9 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
 
 @_operator("mode", results="values indices")
 def mode(input, dim=-1, keepdim=False, *, out=None):
-    """The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
+    """Computes the mode along `dim`: the most frequent element, the smallest of several, and the int64
+    index of an occurrence. NaN is not equal to NaN. `keepdim` keeps the reduced dimension with size
+    1.
 
     >>> torch.mode(torch.tensor([2, 1, 2]))[0]
     tensor(2)
@@ -7380,9 +7964,11 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
 
 @_operator("searchsorted")
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
-    """The position in `sorted_sequence`, sorted along its last dimension, before which each element of `input` could be inserted; after equal elements
-    with `right` or `side` 'right'. The sequence is 1-D or agrees with `input` in all dimensions but the last. `sorter` holds the order of a
-    sequence that is not sorted. Gives int64, int32 with `out_int32`.
+    """Finds the indices in `sorted_sequence` at which the elements of `input` would be inserted to keep
+    it sorted (binary search). By default that is before equal elements, and after them with
+    `right`, or `side` "right". `sorted_sequence` is sorted along its last dimension, and is 1-D or
+    agrees with `input` in all other dimensions; otherwise `sorter` contains the indices that sort
+    it. Returns int64, or int32 with `out_int32`.
 
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
     tensor([1, 2])
@@ -7391,7 +7977,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 @_operator("bucketize")
 def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
-    """The index of the bucket between sorted `boundaries` (1-D) that each element of `input` belongs to, as `searchsorted` gives it.
+    """Returns the index of the bucket, between the sorted 1-D `boundaries`, of each element of `input`.
+    See `searchsorted`.
 
     >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5]))
     tensor([1, 2])
@@ -7400,9 +7987,13 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
 
 @_operator("unique", results="output inverse_indices counts")
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The distinct elements of `input` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
-    and each counts as an element of its own. `inverse_indices`, int64, of the shape of `input` (a vector with `dim`), tells where among them each
-    input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
+    """Returns the unique elements of `input` in ascending order, as a 1-D tensor, or with `dim` the
+    unique slices along it in lexicographic order. NaN comes last, and each NaN is unique. The
+    result is always sorted.
+
+    `return_inverse` returns the int64 indices of the input elements in the result, in the shape of
+    `input` (a vector with `dim`), and `return_counts` the int64 number of occurrences; they are
+    empty if not requested. Meta tensors are an error, because the shape depends on values.
 
     >>> torch.unique(torch.tensor([3, 1, 3]))
     tensor([1, 3])
@@ -7411,7 +8002,8 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 @_operator("unique_consecutive", results="output inverse_indices counts")
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """As `unique` without sorting: of equal neighbours only the first is kept.
+    """Removes all but the first of consecutive equal elements, or of equal slices along `dim`. The
+    other arguments are those of `unique`.
 
     >>> torch.unique_consecutive(torch.tensor([1, 1, 3, 1]))
     tensor([1, 3, 1])
@@ -7420,8 +8012,8 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 
 @_operator("isin")
 def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
-    """Of each element of `elements` whether it is one of `test_elements`, or with `invert` whether it is not, as bool. dtypes are promoted first; NaN is never
-    found. `assume_unique` has no effect.
+    """Tests whether each element of `elements` is in `test_elements`, or is not with `invert`. Returns
+    a bool tensor. dtypes are promoted; NaN is never found. `assume_unique` is ignored.
 
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([3, 1]))
     tensor([ True, False,  True])
@@ -7430,11 +8022,14 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False, out=None
 
 @_operator("sparse_coo_tensor")
 def sparse_coo_tensor(indices, values, size=None, *, dtype=None, device=None, is_coalesced=None):
-    """Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
-    for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
-    parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
-    A number as `values` is that of one entry. Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
-    with `is_coalesced` true they must be in row-major order, each place once.
+    """Creates a sparse tensor in COO (coordinate) format. `indices` has the shape (sparse dimensions,
+    nnz), and `values` the shape (nnz, dense sizes...); a scalar `values` is that of one entry.
+    `size` defaults to the smallest shape that contains the indices.
+
+    The tensor shares memory with `indices` and `values` if they have its dtype and device;
+    floating-point indices are converted to int64. Negative indices, indices out of range, and parts
+    with inconsistent shapes are an error. Duplicate entries are summed; `is_coalesced` true
+    requires sorted, unique entries.
 
     >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
@@ -7444,11 +8039,14 @@ def sparse_coo_tensor(indices, values, size=None, *, dtype=None, device=None, is
 
 @_operator("sparse_compressed_tensor")
 def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None):
-    """Makes a tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. `compressed_indices` tell where the entries of each row
-    (CSR, BSR) or column (CSC, BSC) begin, the number of entries last; `plain_indices` are the columns, or rows, of the entries, which
-    rise within each row. Of the block layouts, entries are blocks. All parts may have the same leading batch dimensions, and `values`
-    dense ones behind. `size` is the smallest that holds the indices unless given. The parts are shared with the tensor. Indices
-    that are out of range, out of order or repeated, and parts that do not fit each other, are refused.
+    """Creates a sparse tensor in a compressed `layout`: CSR, CSC, BSR or BSC. `compressed_indices` are
+    the start of each row (CSR, BSR) or column (CSC, BSC), followed by nnz; `plain_indices` are the
+    columns or rows of the entries, in ascending order. Entries of the block layouts are blocks. All
+    parts may have the same leading batch dimensions, and `values` trailing dense dimensions. `size`
+    defaults to the smallest shape that contains the indices.
+
+    The tensor shares memory with the parts. Indices that are out of range, unsorted or duplicated,
+    and parts with inconsistent shapes are an error.
 
     >>> torch.sparse_compressed_tensor([0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0], (2, 2), layout=torch.sparse_csr).to_dense()
     tensor([[1., 2.],
@@ -7458,7 +8056,8 @@ def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=Non
 
 @_operator("to_dense")
 def to_dense(input, dtype=None, *, masked_grad=None):
-    """All elements of a sparse tensor, 0 where it keeps none, in `dtype` where that is given. A dense tensor is given as it is.
+    """Converts a sparse tensor to a strided (dense) tensor, in `dtype` if given; missing entries are
+    0. Returns a dense tensor unchanged.
 
     >>> torch.sparse_coo_tensor([[1, 1]], [3, 4], (3,)).to_dense()
     tensor([0, 7, 0])
@@ -7468,13 +8067,17 @@ def to_dense(input, dtype=None, *, masked_grad=None):
 @_operator("to_sparse to_sparse.sparse_dim")
 def to_sparse(input, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
     """to_sparse(Tensor input, *, layout layout=None, sequence of int blocksize=None, int dense_dim=None)
-    The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes (or one for both) that
-    divide those of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
-    already is given as it is. A sparse tensor keeps its dense dimensions and sizes of blocks; blocks go to sparse_coo and to blocks, batches of
-    sparse_csr and sparse_csc not to blocks, coordinates to compressed layouts where two dimensions are sparse: to_dense goes between.
+    Converts a tensor to a sparse `layout` (default: COO) with its nonzero elements as entries.
+    `blocksize`, one or two sizes that divide those of the matrices, is required for BSR and BSC.
+    The last `dense_dim` dimensions are dense. Returns a tensor of the requested layout unchanged.
+
+    A sparse tensor keeps its dense dimensions and block sizes. BSR and BSC convert to COO and to
+    each other, batches of CSR and CSC not to blocks, and COO with two sparse dimensions to
+    compressed layouts; convert with `to_dense` in other cases.
 
     to_sparse(Tensor input, int sparse_dim)
-    The tensor in the layout sparse_coo with `sparse_dim` sparse dimensions: the entries are rows of it that are not all zero.
+    Converts a tensor to COO format with `sparse_dim` sparse dimensions: entries are the slices that
+    are not all 0.
 
     >>> torch.tensor([[0, 2], [3, 0]]).to_sparse()
     tensor(indices=tensor([[0, 1],
@@ -7486,7 +8089,7 @@ def to_sparse(input, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=
 
 @_operator("to_sparse_coo")
 def to_sparse_coo(input, dense_dim=None):
-    """The tensor in the layout sparse_coo, of which the last `dense_dim` dimensions are dense.
+    """Converts a tensor to COO format. The last `dense_dim` dimensions are dense.
 
     >>> torch.eye(2).to_sparse_csr().to_sparse_coo().indices()
     tensor([[0, 1],
@@ -7496,8 +8099,9 @@ def to_sparse_coo(input, dense_dim=None):
 
 @_operator("to_sparse_csr")
 def to_sparse_csr(input, dense_dim=None):
-    """The tensor in the layout sparse_csr, compressed rows. Dimensions before the matrices' are batches, which must have as many entries each;
-    the last `dense_dim` are dense.
+    """Converts a tensor to CSR (compressed sparse row) format. Dimensions before the last two are
+    batch dimensions, which must have the same number of entries each; the last `dense_dim` are
+    dense.
 
     >>> torch.tensor([[0, 2], [3, 0]]).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
@@ -7506,7 +8110,7 @@ def to_sparse_csr(input, dense_dim=None):
 
 @_operator("to_sparse_csc")
 def to_sparse_csc(input, dense_dim=None):
-    """The tensor in the layout sparse_csc, compressed columns; see to_sparse_csr.
+    """Converts a tensor to CSC (compressed sparse column) format. See `to_sparse_csr`.
 
     >>> torch.tensor([[0, 2], [3, 0]]).to_sparse_csc().row_indices()
     tensor([1, 0])
@@ -7515,7 +8119,8 @@ def to_sparse_csc(input, dense_dim=None):
 
 @_operator("to_sparse_bsr")
 def to_sparse_bsr(input, blocksize, dense_dim=None):
-    """The tensor in the layout sparse_bsr, compressed rows of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+    """Converts a tensor to BSR (block compressed sparse row) format, with the blocks of size
+    `blocksize` that are not all 0. See `to_sparse_csr`.
 
     >>> torch.eye(4).to_sparse_bsr((2, 2)).values().shape
     torch.Size([2, 2, 2])
@@ -7524,7 +8129,8 @@ def to_sparse_bsr(input, blocksize, dense_dim=None):
 
 @_operator("to_sparse_bsc")
 def to_sparse_bsc(input, blocksize, dense_dim=None):
-    """The tensor in the layout sparse_bsc, compressed columns of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
+    """Converts a tensor to BSC (block compressed sparse column) format, with the blocks of size
+    `blocksize` that are not all 0. See `to_sparse_csr`.
 
     >>> torch.eye(4).to_sparse_bsc((2, 2)).row_indices()
     tensor([0, 1])
@@ -7533,8 +8139,8 @@ def to_sparse_bsc(input, blocksize, dense_dim=None):
 
 @_operator("coalesce")
 def coalesce(input):
-    """A tensor of layout sparse_coo with its entries in row-major order, those of the same place added up. One that is so already is given
-    as it is.
+    """Coalesces a COO tensor: sorts its entries in row-major order and sums duplicates. Returns a
+    coalesced tensor unchanged.
 
     >>> torch.sparse_coo_tensor([[1, 0, 1]], [3, 4, 5], (2,)).coalesce().values()
     tensor([4, 8])
@@ -7543,7 +8149,7 @@ def coalesce(input):
 
 @_operator("is_coalesced")
 def is_coalesced(input):
-    """Whether the entries of a tensor of layout sparse_coo are known to be in order, each place once.
+    """Returns whether a COO tensor is marked as coalesced: its entries are sorted and unique.
 
     >>> torch.eye(2).to_sparse().is_coalesced()
     True
@@ -7552,8 +8158,8 @@ def is_coalesced(input):
 
 @_operator("indices")
 def indices(input):
-    """The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
-    The memory is the tensor's.
+    """Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
+    with the tensor.
 
     >>> torch.eye(2).to_sparse().indices()
     tensor([[0, 1],
@@ -7563,7 +8169,7 @@ def indices(input):
 
 @_operator("values")
 def values(input):
-    """The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+    """Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
 
     >>> torch.eye(2).to_sparse_csr().values()
     tensor([1., 1.])
@@ -7572,17 +8178,18 @@ def values(input):
 
 @_operator("coo_indices")
 def coo_indices(input):
-    """The places of the entries of a tensor of layout sparse_coo, coalesced or not."""
+    """Returns the indices of a COO tensor, coalesced or not."""
 
 
 @_operator("coo_values")
 def coo_values(input):
-    """The entries of a tensor of layout sparse_coo, coalesced or not."""
+    """Returns the values of a COO tensor, coalesced or not."""
 
 
 @_operator("crow_indices")
 def crow_indices(input):
-    """Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+    """Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
+    nnz. Shares memory with the tensor.
 
     >>> torch.eye(2).to_sparse_csr().crow_indices()
     tensor([0, 1, 2])
@@ -7591,7 +8198,8 @@ def crow_indices(input):
 
 @_operator("col_indices")
 def col_indices(input):
-    """The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+    """Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
+    the tensor.
 
     >>> torch.eye(2).to_sparse_csr().col_indices()
     tensor([0, 1])
@@ -7600,7 +8208,8 @@ def col_indices(input):
 
 @_operator("ccol_indices")
 def ccol_indices(input):
-    """Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+    """Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
+    by nnz. Shares memory with the tensor.
 
     >>> torch.eye(2).to_sparse_csc().ccol_indices()
     tensor([0, 1, 2])
@@ -7609,7 +8218,8 @@ def ccol_indices(input):
 
 @_operator("row_indices")
 def row_indices(input):
-    """The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+    """Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with
+    the tensor.
 
     >>> torch.eye(2).to_sparse_csc().row_indices()
     tensor([0, 1])
@@ -7618,7 +8228,7 @@ def row_indices(input):
 
 @_operator("sparse_dim")
 def sparse_dim(input):
-    """The number of sparse dimensions: 0 of a dense tensor.
+    """Returns the number of sparse dimensions; 0 for a dense tensor.
 
     >>> torch.eye(2).to_sparse().sparse_dim()
     2
@@ -7627,7 +8237,8 @@ def sparse_dim(input):
 
 @_operator("dense_dim")
 def dense_dim(input):
-    """The number of dimensions that each entry of a sparse tensor has: all dimensions of a dense one.
+    """Returns the number of dense dimensions of a sparse tensor, those of each entry; all dimensions
+    of a dense tensor.
 
     >>> torch.ones(2).dense_dim()
     1
@@ -7636,7 +8247,8 @@ def dense_dim(input):
 
 @_operator("nnz")
 def nnz(input):
-    """The number of entries, or blocks, that a sparse tensor keeps in each batch, among which may be zeros. PyTorch's name is `_nnz`.
+    """Returns the number of stored entries (or blocks) of a sparse tensor, for each batch; stored
+    zeros count.
 
     >>> torch.eye(2).to_sparse().nnz()
     2
@@ -7645,7 +8257,8 @@ def nnz(input):
 
 @_operator("sparse_mask")
 def sparse_mask(input, mask):
-    """The elements of `input` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
+    """Returns the elements of `input` at the indices of the sparse tensor `mask`, of the same shape, in
+    the layout of `mask`.
 
     >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse_csr()).values()
     tensor([1., 1.])
@@ -7654,8 +8267,9 @@ def sparse_mask(input, mask):
 
 @_operator("sparse_resize_")
 def sparse_resize_(input, size, sparse_dim, dense_dim):
-    """Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
-    dense sizes do not become smaller: new elements of entries are 0.
+    """Changes the shape of a COO tensor, in place. A tensor with entries keeps its number of sparse
+    dimensions, all entries must remain in range, and dense sizes must not shrink; new elements are
+    0.
 
     >>> torch.eye(2).to_sparse().sparse_resize_((3, 2), 2, 0).shape
     torch.Size([3, 2])
@@ -7664,7 +8278,8 @@ def sparse_resize_(input, size, sparse_dim, dense_dim):
 
 @_operator("sparse_resize_and_clear_")
 def sparse_resize_and_clear_(input, size, sparse_dim, dense_dim):
-    """Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
+    """Changes the shape and the numbers of sparse and dense dimensions of a COO tensor, in place, and
+    removes all entries.
 
     >>> torch.eye(2).to_sparse().sparse_resize_and_clear_((3,), 1, 0).nnz()
     0
@@ -7673,8 +8288,9 @@ def sparse_resize_and_clear_(input, size, sparse_dim, dense_dim):
 
 @_operator("resize_as_sparse_")
 def resize_as_sparse_(input, the_template):
-    """Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
-    together with the places of its entries, whose values stay if they have the same sizes and become 0 otherwise.
+    """Changes the shape of a sparse tensor to that of another one of the same layout, in place: a COO
+    tensor as `sparse_resize_` does; a compressed tensor also takes the indices of the template, and
+    keeps its values if they have the same shape, otherwise they are 0.
 
     >>> torch.eye(2).to_sparse().resize_as_sparse_(torch.eye(3).to_sparse()).shape
     torch.Size([3, 3])
@@ -7683,12 +8299,13 @@ def resize_as_sparse_(input, the_template):
 
 @_operator("mark_coalesced_")
 def mark_coalesced_(input, coalesced):
-    """Says of a tensor of layout sparse_coo whether its entries are in row-major order, each place once; that they are is checked."""
+    """Marks a COO tensor as coalesced or not. An error if its entries are not sorted and unique."""
 
 
 @_operator("smm")
 def smm(input, mat2):
-    """The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `input` has entries.
+    """Computes the product of a sparse matrix and a strided matrix, in COO format, with all elements
+    of the rows in which `input` has entries.
 
     >>> torch.smm(torch.tensor([[0., 2.], [0., 0.]]).to_sparse(), torch.ones(2, 2)).values()
     tensor([2., 2.])
@@ -7697,8 +8314,8 @@ def smm(input, mat2):
 
 @_operator("sspaddmm")
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """`beta` times `input` plus `alpha` times the product of the sparse `mat1` and the strided `mat2`, in the layout sparse_coo, with all
-    elements of the rows in which `mat1` has entries. `input` is sparse and has the sizes of the product.
+    """Computes `beta * input + alpha * (mat1 @ mat2)` for sparse `input` and `mat1` and a strided
+    `mat2`, in COO format, with all elements of the rows in which `mat1` has entries.
 
     >>> s = torch.tensor([[0., 2.], [0., 0.]]).to_sparse()
     >>> torch.sspaddmm(s, s, torch.ones(2, 2)).to_dense()
@@ -7709,8 +8326,8 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("hspmm")
 def hspmm(mat1, mat2, *, out=None):
-    """The product of a sparse matrix and a strided one in the layout sparse_coo, whose entries are the rows in which `mat1` has entries: it
-    has one sparse dimension and one dense one.
+    """Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor, with one
+    sparse and one dense dimension: its entries are the rows in which `mat1` has entries.
 
     >>> torch.hspmm(torch.tensor([[0., 2.], [0., 0.]]).to_sparse(), torch.ones(2, 2)).values()
     tensor([[2., 2.]])
@@ -7719,7 +8336,7 @@ def hspmm(mat1, mat2, *, out=None):
 
 @_operator("saddmm")
 def saddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """Another name of `sspaddmm`.
+    """Computes `beta * input + alpha * (mat1 @ mat2)` for sparse matrices. Alias of `sspaddmm`.
 
     >>> s = torch.eye(2).to_sparse()
     >>> torch.saddmm(s, s, torch.ones(2, 2)).to_dense()
@@ -7730,7 +8347,8 @@ def saddmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("hsmm")
 def hsmm(mat1, mat2, *, out=None):
-    """Another name of `hspmm`.
+    """Computes the product of a sparse matrix and a strided matrix as a hybrid COO tensor. Alias of
+    `hspmm`.
 
     >>> torch.hsmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).values()
     tensor([[1.],
@@ -7740,7 +8358,7 @@ def hsmm(mat1, mat2, *, out=None):
 
 @_operator("dsmm")
 def dsmm(input, mat2, *, out=None):
-    """Another name of `mm`.
+    """Computes the matrix product of two matrices, dense or sparse. Alias of `mm`.
 
     >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
     tensor([[1.],
@@ -7750,35 +8368,40 @@ def dsmm(input, mat2, *, out=None):
 
 @_operator("csr_spmm")
 def csr_spmm(crow_indices, col_indices, values, mat):
-    """The product of a sparse matrix, given by the parts of its layout sparse_csr, and a dense vector or matrix of the same dtype. The indices
-    are both int32 or int64; without `values` all entries are 1. An index out of range is refused.
+    """Computes the product of a sparse matrix, given by the parts of its CSR format, and a dense
+    vector or matrix of the same dtype. The indices are both int32 or int64; without `values` all
+    entries are 1. An index out of range is an error.
     """
 
 
 @_operator("csr_sddmm")
 def csr_sddmm(crow_indices, col_indices, mat1, mat2):
-    """The elements of `mat1 @ mat2.T` at the places of a sparse matrix, given by the indices of its layout sparse_csr, both int32 or int64. The
-    matrices have one dtype. An index out of range is refused.
+    """Computes the elements of `mat1 @ mat2.T` at the entries of a sparse matrix, given by the indices
+    of its CSR format, both int32 or int64. The matrices have the same dtype. An index out of range
+    is an error.
     """
 
 
 @_operator("csr_spgemm", results="crow col product")
 def csr_spgemm(crow_indices, col_indices, values, other_crow, other_col, other_values, columns):
-    """The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
-    many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
+    """Computes the product of two sparse matrices of the same dtype, given by the parts of their CSR
+    format; the second has `columns` columns. Returns int64 indices, sorted within each row, and
+    values. An index out of range is an error.
     """
 
 
 @_operator("csr_spadd", results="crow col sum")
 def csr_spadd(crow_indices, col_indices, values, other_crow, other_col, other_values, columns):
-    """The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
-    `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
+    """Computes the sum of two sparse matrices of the same dtype, given by the parts of their CSR
+    format, with `columns` columns. Returns int64 indices, sorted within each row, and values.
+    Indices out of range or unsorted are an error.
     """
 
 
 @_operator("erf")
 def erf(input, *, out=None):
-    """The error function of every element. Integers and bool count as the default dtype.
+    """Computes the error function of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
@@ -7787,7 +8410,8 @@ def erf(input, *, out=None):
 
 @_operator("erf", inplace=True)
 def erf_(input):
-    """The error function of every element. Integers and bool count as the default dtype.
+    """Computes the error function of each element. Integers and bool are converted to the default
+    dtype.
 
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
@@ -7796,7 +8420,8 @@ def erf_(input):
 
 @_operator("erfc")
 def erfc(input, *, out=None):
-    """1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
+    """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -7805,7 +8430,8 @@ def erfc(input, *, out=None):
 
 @_operator("erfc", inplace=True)
 def erfc_(input):
-    """1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
+    """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -7814,7 +8440,8 @@ def erfc_(input):
 
 @_operator("erfinv")
 def erfinv(input, *, out=None):
-    """The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
+    are converted to the default dtype.
 
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
@@ -7823,7 +8450,8 @@ def erfinv(input, *, out=None):
 
 @_operator("erfinv", inplace=True)
 def erfinv_(input):
-    """The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
+    are converted to the default dtype.
 
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
@@ -7832,7 +8460,8 @@ def erfinv_(input):
 
 @_operator("lgamma")
 def lgamma(input, *, out=None):
-    """The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+    """Computes the natural logarithm of the absolute value of the gamma function of each element.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.lgamma(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -7841,7 +8470,8 @@ def lgamma(input, *, out=None):
 
 @_operator("lgamma", inplace=True)
 def lgamma_(input):
-    """The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+    """Computes the natural logarithm of the absolute value of the gamma function of each element.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.lgamma(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -7850,7 +8480,8 @@ def lgamma_(input):
 
 @_operator("digamma")
 def digamma(input, *, out=None):
-    """The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+    """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+    element. Integers and bool are converted to the default dtype.
 
     >>> torch.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -7859,7 +8490,8 @@ def digamma(input, *, out=None):
 
 @_operator("digamma", inplace=True)
 def digamma_(input):
-    """The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+    """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+    element. Integers and bool are converted to the default dtype.
 
     >>> torch.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -7868,7 +8500,8 @@ def digamma_(input):
 
 @_operator("i0")
 def i0(input, *, out=None):
-    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+    """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
+    bool are converted to the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -7877,7 +8510,8 @@ def i0(input, *, out=None):
 
 @_operator("i0", inplace=True)
 def i0_(input):
-    """The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+    """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
+    bool are converted to the default dtype.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -7886,7 +8520,8 @@ def i0_(input):
 
 @_operator("sinc")
 def sinc(input, *, out=None):
-    """sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+    """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -7895,7 +8530,8 @@ def sinc(input, *, out=None):
 
 @_operator("sinc", inplace=True)
 def sinc_(input):
-    """sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+    """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -7904,7 +8540,8 @@ def sinc_(input):
 
 @_operator("logit")
 def logit(input, eps=None, *, out=None):
-    """log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+    """Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
+    [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -7913,7 +8550,8 @@ def logit(input, eps=None, *, out=None):
 
 @_operator("logit", inplace=True)
 def logit_(input, eps=None):
-    """log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+    """Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
+    [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -7922,7 +8560,8 @@ def logit_(input, eps=None):
 
 @_operator("polygamma")
 def polygamma(n, input, *, out=None):
-    """The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
+    """Computes the polygamma function of each element: the `n`-th derivative of the digamma function,
+    n >= 0. Integers and bool are converted to the default dtype.
 
     >>> torch.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
@@ -7931,7 +8570,8 @@ def polygamma(n, input, *, out=None):
 
 @_operator("mvlgamma")
 def mvlgamma(input, p, *, out=None):
-    """The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
+    """Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
+    element. Integers and bool are converted to the default dtype.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -7940,7 +8580,8 @@ def mvlgamma(input, p, *, out=None):
 
 @_operator("mvlgamma", inplace=True)
 def mvlgamma_(input, p):
-    """The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
+    """Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
+    element. Integers and bool are converted to the default dtype.
 
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -7949,7 +8590,8 @@ def mvlgamma_(input, p):
 
 @_operator("igamma")
 def igamma(input, other, *, out=None):
-    """The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by element;
+    NaN for negative arguments. Shapes are broadcast.
 
     >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
@@ -7958,7 +8600,8 @@ def igamma(input, other, *, out=None):
 
 @_operator("igamma", inplace=True)
 def igamma_(input, other):
-    """The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by element;
+    NaN for negative arguments. Shapes are broadcast.
 
     >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
@@ -7967,7 +8610,8 @@ def igamma_(input, other):
 
 @_operator("igammac")
 def igammac(input, other, *, out=None):
-    """The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by element;
+    NaN for negative arguments. Shapes are broadcast.
 
     >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
@@ -7976,7 +8620,8 @@ def igammac(input, other, *, out=None):
 
 @_operator("igammac", inplace=True)
 def igammac_(input, other):
-    """The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by element;
+    NaN for negative arguments. Shapes are broadcast.
 
     >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
@@ -7985,7 +8630,8 @@ def igammac_(input, other):
 
 @_operator("logaddexp")
 def logaddexp(input, other, *, out=None):
-    """log(exp(`input`) + exp(`other`)) without overflow. The shapes broadcast.
+    """Computes `log(exp(input) + exp(other))`, element by element, without overflow. Shapes are
+    broadcast.
 
     >>> torch.logaddexp(torch.tensor([0.]), torch.tensor([1.]))
     tensor([1.3133])
@@ -7994,7 +8640,7 @@ def logaddexp(input, other, *, out=None):
 
 @_operator("logaddexp2")
 def logaddexp2(input, other, *, out=None):
-    """log2(2^`input` + 2^`other`) without overflow. The shapes broadcast.
+    """Computes `log2(2**input + 2**other)`, element by element, without overflow. Shapes are broadcast.
 
     >>> torch.logaddexp2(torch.tensor([0.]), torch.tensor([1.]))
     tensor([1.5850])
@@ -8003,7 +8649,8 @@ def logaddexp2(input, other, *, out=None):
 
 @_operator("xlogy")
 def xlogy(input, other, *, out=None):
-    """`input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
+    """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
+    Shapes are broadcast.
 
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
@@ -8012,7 +8659,8 @@ def xlogy(input, other, *, out=None):
 
 @_operator("xlogy", inplace=True)
 def xlogy_(input, other):
-    """`input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
+    """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
+    Shapes are broadcast.
 
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
@@ -8021,7 +8669,8 @@ def xlogy_(input, other):
 
 @_operator("gcd")
 def gcd(input, other, *, out=None):
-    """The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+    """Computes the greatest common divisor of integers, element by element. It is nonnegative, except
+    for the most negative integer with itself or 0. Shapes are broadcast.
 
     >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
     tensor([6, 5])
@@ -8030,7 +8679,8 @@ def gcd(input, other, *, out=None):
 
 @_operator("gcd", inplace=True)
 def gcd_(input, other):
-    """The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
+    """Computes the greatest common divisor of integers, element by element. It is nonnegative, except
+    for the most negative integer with itself or 0. Shapes are broadcast.
 
     >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
     tensor([6, 5])
@@ -8039,7 +8689,7 @@ def gcd_(input, other):
 
 @_operator("lcm")
 def lcm(input, other, *, out=None):
-    """The least common multiple. The shapes broadcast.
+    """Computes the least common multiple of integers, element by element. Shapes are broadcast.
 
     >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
     tensor([12,  0])
@@ -8048,7 +8698,7 @@ def lcm(input, other, *, out=None):
 
 @_operator("lcm", inplace=True)
 def lcm_(input, other):
-    """The least common multiple. The shapes broadcast.
+    """Computes the least common multiple of integers, element by element. Shapes are broadcast.
 
     >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
     tensor([12,  0])
@@ -8057,7 +8707,8 @@ def lcm_(input, other):
 
 @_operator("nextafter")
 def nextafter(input, other, *, out=None):
-    """The next number of the dtype after `input` in the direction of `other`. The shapes broadcast.
+    """Returns the next representable value after `input` in the direction of `other`, element by
+    element. Shapes are broadcast.
 
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.0000])
@@ -8066,7 +8717,8 @@ def nextafter(input, other, *, out=None):
 
 @_operator("nextafter", inplace=True)
 def nextafter_(input, other):
-    """The next number of the dtype after `input` in the direction of `other`. The shapes broadcast.
+    """Returns the next representable value after `input` in the direction of `other`, element by
+    element. Shapes are broadcast.
 
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.0000])
@@ -8075,7 +8727,8 @@ def nextafter_(input, other):
 
 @_operator("heaviside")
 def heaviside(input, values, *, out=None):
-    """0 where `input` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+    """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for positive,
+    and `values` for 0. Shapes are broadcast. The dtypes must be equal.
 
     >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
@@ -8084,7 +8737,8 @@ def heaviside(input, values, *, out=None):
 
 @_operator("heaviside", inplace=True)
 def heaviside_(input, values):
-    """0 where `input` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
+    """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for positive,
+    and `values` for 0. Shapes are broadcast. The dtypes must be equal.
 
     >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
@@ -8093,7 +8747,8 @@ def heaviside_(input, values):
 
 @_operator("ldexp")
 def ldexp(input, other, *, out=None):
-    """`input` * 2^`other`. The shapes broadcast.
+    """Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes are
+    broadcast.
 
     >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
     tensor([12.])
@@ -8102,7 +8757,8 @@ def ldexp(input, other, *, out=None):
 
 @_operator("ldexp", inplace=True)
 def ldexp_(input, other):
-    """`input` * 2^`other`. The shapes broadcast.
+    """Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes are
+    broadcast.
 
     >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
     tensor([12.])
@@ -8111,7 +8767,8 @@ def ldexp_(input, other):
 
 @_operator("frexp", results="mantissa exponent")
 def frexp(input, *, out=None):
-    """Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
+    """Decomposes each element into `mantissa * 2**exponent` with 1/2 <= |mantissa| < 1. `exponent` is
+    int32. 0, NaN and infinity are returned unchanged, with exponent 0.
 
     >>> torch.frexp(torch.tensor([3., 0.25]))
     torch.return_types.frexp(
@@ -8122,7 +8779,8 @@ def frexp(input, *, out=None):
 
 @_operator("nan_to_num")
 def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
-    """Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+    """Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
+    and the smallest finite value of the dtype), in both parts of complex numbers.
 
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
@@ -8131,7 +8789,8 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
 
 @_operator("nan_to_num", inplace=True)
 def nan_to_num_(input, nan=None, posinf=None, neginf=None):
-    """Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
+    """Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
+    and the smallest finite value of the dtype), in both parts of complex numbers.
 
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
@@ -8140,7 +8799,7 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
 
 @_operator("deg2rad")
 def deg2rad(input, *, out=None):
-    """Turns degrees into radians. Integers and bool count as the default dtype.
+    """Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
 
     >>> torch.deg2rad(torch.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
@@ -8149,7 +8808,7 @@ def deg2rad(input, *, out=None):
 
 @_operator("deg2rad", inplace=True)
 def deg2rad_(input):
-    """Turns degrees into radians. Integers and bool count as the default dtype.
+    """Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
 
     >>> torch.deg2rad(torch.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
@@ -8158,7 +8817,7 @@ def deg2rad_(input):
 
 @_operator("rad2deg")
 def rad2deg(input, *, out=None):
-    """Turns radians into degrees. Integers and bool count as the default dtype.
+    """Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
 
     >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
     tensor([180.0004,  90.0002])
@@ -8167,7 +8826,7 @@ def rad2deg(input, *, out=None):
 
 @_operator("rad2deg", inplace=True)
 def rad2deg_(input):
-    """Turns radians into degrees. Integers and bool count as the default dtype.
+    """Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
 
     >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
     tensor([180.0004,  90.0002])
@@ -8176,8 +8835,9 @@ def rad2deg_(input):
 
 @_operator("diff")
 def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
-    """The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `input` before.
-    For bool, whether neighbours differ.
+    """Computes the `n`-th forward difference along `dim`: `out[i] = input[i + 1] - input[i]`, applied
+    `n` times. `prepend` and `append` are concatenated to `input` first. For bool the difference is
+    the logical XOR.
 
     >>> torch.diff(torch.tensor([1, 3, 2]))
     tensor([ 2, -1])
@@ -8187,10 +8847,11 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
 @_operator("trapezoid trapezoid.x")
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """trapezoid(Tensor y, *, Number dx=1, int dim=-1)
-    Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+    Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`.
 
     trapezoid(Tensor y, Tensor x, *, int dim=-1)
-    Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+    Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are
+    broadcast with `y`.
 
     >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
@@ -8200,10 +8861,12 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
 @_operator("trapz trapz.x")
 def trapz(y, x=None, *, dx=1, dim=-1):
     """trapz(Tensor y, *, Number dx=1, int dim=-1)
-    As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
+    Integrates `y` along `dim` by the trapezoidal rule, with sample spacing `dx`. Alias of
+    `trapezoid`.
 
     trapz(Tensor y, Tensor x, *, int dim=-1)
-    As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`.
+    Integrates `y` along `dim` by the trapezoidal rule, at the sample points `x`, which are
+    broadcast with `y`. Alias of `trapezoid`.
 
     >>> torch.trapz(torch.tensor([1., 5., 10.]))
     tensor(10.5000)
@@ -8213,10 +8876,12 @@ def trapz(y, x=None, *, dx=1, dim=-1):
 @_operator("cumulative_trapezoid cumulative_trapezoid.x")
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """cumulative_trapezoid(Tensor y, *, Number dx=1, int dim=-1)
-    Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
+    Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, with sample spacing
+    `dx`.
 
     cumulative_trapezoid(Tensor y, Tensor x, *, int dim=-1)
-    Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
+    Computes the cumulative integral of `y` along `dim` by the trapezoidal rule, at the sample
+    points `x`, which are broadcast with `y`.
 
     >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))
     tensor([ 3.0000, 10.5000])
@@ -8225,8 +8890,9 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
 
 @_operator("cov")
 def cov(input, *, correction=1, fweights=None, aweights=None):
-    """Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
-    observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
+    """Estimates the covariance matrix of variables (rows) from observations (columns); `input` has at
+    most two dimensions. `fweights` (integers) are the frequencies of the observations, and
+    `aweights` (floats) their weights. Sums are divided by the total weight minus `correction`.
 
     >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
@@ -8236,7 +8902,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 @_operator("corrcoef")
 def corrcoef(input):
-    """Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
+    """Computes the matrix of Pearson correlation coefficients of variables (rows) from observations
+    (columns), in [-1, 1].
 
     >>> torch.corrcoef(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
     tensor([[ 1., -1.],
@@ -8246,7 +8913,8 @@ def corrcoef(input):
 
 @_operator("cross")
 def cross(input, other, dim=None, *, out=None):
-    """Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
+    """Computes the cross product of 3-element vectors along `dim` (default: the first dimension of
+    size 3). The other dimensions are broadcast.
 
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), 0)
     tensor([0, 0, 1])
@@ -8255,7 +8923,8 @@ def cross(input, other, dim=None, *, out=None):
 
 @_operator("trace")
 def trace(input):
-    """Sum of a matrix's diagonal; int64 for integers, uint64 for uint64.
+    """Computes the trace (sum of the main diagonal) of a matrix; int64 for integers, uint64 for
+    uint64.
 
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
     tensor(5)
@@ -8264,7 +8933,7 @@ def trace(input):
 
 @_operator("dist")
 def dist(input, other, p=2):
-    """The `p`-norm of `input` - `other`, which broadcast.
+    """Computes the `p`-norm of `input - other`. Shapes are broadcast.
 
     >>> torch.dist(torch.tensor([1., 2.]), torch.tensor([4., 6.]))
     tensor(5.)
@@ -8273,8 +8942,10 @@ def dist(input, other, p=2):
 
 @_operator("bincount")
 def bincount(input, weights=None, minlength=0):
-    """Counts how often each integer from 0 to the largest occurs in the vector `input` of integers >= 0: int64, at least `minlength` long. With `weights` of
-    the same length, adds these up instead: float32 for float32 weights, otherwise float64.
+    """Counts the occurrences of each value in a vector of nonnegative integers. Returns int64 counts
+    of the values from 0 to the maximum, at least `minlength` of them. With `weights` of the same
+    length, returns the sums of the weights instead, float32 for float32 weights and float64
+    otherwise.
 
     >>> torch.bincount(torch.tensor([1, 3, 1]))
     tensor([0, 2, 0, 1])
@@ -8283,8 +8954,9 @@ def bincount(input, weights=None, minlength=0):
 
 @_operator("histc")
 def histc(input, bins=100, min=0, max=0, *, out=None):
-    """Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
-    out; the last bin includes `max`. The result has the dtype of `input`; integers and bool are refused.
+    """Computes a histogram with `bins` equal bins from `min` to `max`, or over the range of the
+    elements if both are equal. NaN and elements out of range are ignored; the last bin includes
+    `max`. The result has the dtype of `input`; integers and bool are an error.
 
     >>> torch.histc(torch.tensor([1., 2., 1.]), 4, 0, 3)
     tensor([0., 2., 1., 0.])
@@ -8294,12 +8966,14 @@ def histc(input, bins=100, min=0, max=0, *, out=None):
 @_operator("histogram histogram.edges", results="hist bin_edges")
 def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
     """histogram(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)
-    Counts the elements of `input` (float32 or float64), or adds up their `weight` (of the shape and dtype of `input`), in `bins` equal bins
-    of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
-    the last bin includes its upper edge.
+    Computes a histogram of `input` with `bins` equal bins over `range` (default: the range of the
+    elements). Returns the counts, or the sums of `weight` (of the shape and dtype of `input`), and
+    the bin edges. `density` normalizes the integral to 1. NaN and elements out of range are
+    ignored; the last bin includes its upper edge.
 
     histogram(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)
-    As `histogram` with the ascending edges of the bins given as a vector of the dtype of `input`.
+    Computes a histogram of `input` with the ascending bin edges `bins`, a vector of the dtype of
+    `input`. See `histogram`.
 
     >>> torch.histogram(torch.tensor([1., 2., 1.]), 4, range=[0., 3.])[0]
     tensor([0., 2., 1., 0.])
@@ -8309,13 +8983,15 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
 @_operator("histogramdd histogramdd.edges")
 def histogramdd(input, bins, range=None, weight=None, density=False):
     """histogramdd(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)
-    Counts points, which the last dimension of `input` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
-    holds two ends for each dimension; in its absence the range of the points is taken. Gives the histogram, and the edges of each dimension. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
-    the last bin includes its upper edge.
-    In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
+    Computes a multi-dimensional histogram of points, whose coordinates are the last dimension of
+    `input`, with `bins[d]` equal bins in dimension d. `range` lists two ends for each dimension
+    (default: the range of the points). Returns the counts, or the sums of `weight`, and the bin
+    edges of each dimension. `density` normalizes the integral to 1. NaN and points out of range are
+    ignored; the last bin includes its upper edge.
 
     histogramdd(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)
-    As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `input`; `range` has no effect.
+    Computes a multi-dimensional histogram with the ascending bin edges of each dimension given as
+    vectors of the dtype of `input`. `range` is ignored. See `histogramdd`.
 
     >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), [2, 2])[0]
     tensor([[0., 1.],
@@ -8325,8 +9001,10 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
 
 @_operator("quantile")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
-    """Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
-    `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+    """Computes quantiles along `dim`, or of all elements; NaN propagates. `q` is a number, or a vector
+    that becomes the first dimension of the result, of values in [0, 1]; the quantile is the value
+    at rank `q * (n - 1)` of the n sorted elements. `interpolation` between ranks is "linear"
+    (default), "lower", "higher", "nearest" or "midpoint". `input` and `q` are float32 or float64.
 
     >>> torch.quantile(torch.tensor([1., 2., 4.]), 0.75)
     tensor(3.)
@@ -8335,8 +9013,8 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
 
 @_operator("nanquantile")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
-    """Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
-    `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
+    """Computes quantiles of the elements that are not NaN, along `dim` or of all elements; NaN if
+    there are none. The arguments are those of `quantile`.
 
     >>> torch.nanquantile(torch.tensor([1., torch.nan, 2.]), 0.5)
     tensor(1.5000)
@@ -8346,15 +9024,18 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
 @_operator("gradient gradient.scalars gradient.tensors")
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
     """gradient(Tensor input, *, Number spacing=None, sequence of int dim=None, int edge_order=1)
-    Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `input` for each: central differences inside, one-sided
-    ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
-    differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
+    Estimates derivatives from samples along each of the dimensions `dim` (default: all), one tensor
+    of the shape of `input` for each: central differences in the interior, and one-sided differences
+    of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance between samples (default
+    1). Integers return the default dtype; their differences wrap around. uint8 and bool are an
+    error. A dimension requires at least `edge_order` + 1 samples.
 
     gradient(Tensor input, *, sequence of Number spacing, sequence of int dim=None, int edge_order=1)
-    As `gradient` with a distance for each dimension.
+    Estimates derivatives from samples, with one spacing for each dimension. See `gradient`.
 
     gradient(Tensor input, *, sequence of Tensor spacing, sequence of int dim=None, int edge_order=1)
-    As `gradient` with the coordinates of the samples given as a vector for each dimension.
+    Estimates derivatives from samples at the given coordinates, one vector for each dimension. See
+    `gradient`.
 
     >>> torch.gradient(torch.tensor([1., 2., 4., 7.]))
     (tensor([1.0000, 1.5000, 2.5000, 3.0000]),)
@@ -8363,8 +9044,9 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
 @_operator("renorm")
 def renorm(input, p, dim, maxnorm, *, out=None):
-    """Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `input` has at least two
-    dimensions and a floating or complex dtype.
+    """Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
+    must be positive, and `input` must have at least 2 dimensions and a floating-point or complex
+    dtype.
 
     >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
     tensor([[0.6000, 0.8000],
@@ -8374,8 +9056,9 @@ def renorm(input, p, dim, maxnorm, *, out=None):
 
 @_operator("renorm", inplace=True)
 def renorm_(input, p, dim, maxnorm):
-    """Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `input` has at least two
-    dimensions and a floating or complex dtype.
+    """Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
+    must be positive, and `input` must have at least 2 dimensions and a floating-point or complex
+    dtype.
 
     >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
     tensor([[0.6000, 0.8000],
@@ -8385,27 +9068,29 @@ def renorm_(input, p, dim, maxnorm):
 
 @_operator("from_data")
 def from_data(data, size, *, dtype=None):
-    """Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
-    `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
+    """Creates a tensor of shape `size` from a copy of contiguous elements at `data`, in row-major
+    order. `data` may be NULL only if there are no elements. `dtype` defaults to the default dtype.
     """
 
 
 @_operator("from_blob from_blob.on")
 def from_blob(data, nbytes, dtype, size, stride, deleter, context, read_only, device=None):
     """from_blob(pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)
-    Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
-    must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
-    tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
-    `read_only` bytes refuse to be written.
+    Creates a tensor over external memory: `nbytes` bytes at `data`, without a copy. `stride`
+    defaults to contiguous; every element must be inside the bytes. `deleter` (may be NULL) is
+    called once with `context`, from any thread, when the last tensor over the bytes is freed, and
+    not after an error. Writing to a tensor over `read_only` bytes is an error.
 
     from_blob(device device, pointer data, int nbytes, dtype dtype, sequence of int size, sequence of int stride, pointer deleter, pointer context, bool read_only)
-    from_blob for memory of `device`, which nobody but that device reads.
+    Creates a tensor over external memory of `device`, which only that device accesses. See
+    `from_blob`.
     """
 
 
 @_operator("data_ptr")
 def data_ptr(input):
-    """The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
+    """Returns the address of the first element; NULL for empty and meta tensors. The pointer is valid
+    until the storage is freed or resized.
 
     >>> x = torch.ones(2)
     >>> x[1:].data_ptr() - x.data_ptr()
@@ -8415,7 +9100,7 @@ def data_ptr(input):
 
 @_operator("is_read_only")
 def is_read_only(input):
-    """True when the tensor's bytes belong to another owner who forbids writing them.
+    """Returns whether the memory of the tensor is external and read-only.
 
     >>> torch.frombuffer(b"ab", dtype=torch.uint8).is_read_only()
     True
@@ -8424,7 +9109,7 @@ def is_read_only(input):
 
 @_operator("untyped_storage")
 def untyped_storage(input):
-    """The storage that `input` views, shared.
+    """Returns the storage of `input`.
 
     >>> torch.ones(2).untyped_storage().nbytes()
     8
@@ -8433,17 +9118,18 @@ def untyped_storage(input):
 
 @_operator("lend", results="held data read_only")
 def lend(input):
-    """What an array of another library needs to use the memory of `input`: a tensor that keeps it alive, the address
-    of the first element, and whether it must not be written. The storage can no longer be resized or moved to shared
-    memory.
+    """Exports the memory of `input` to an array of another library: returns a tensor that keeps the
+    memory alive, the address of the first element, and whether it is read-only. The storage can no
+    longer be resized or moved to shared memory.
     """
 
 
 @_operator("from_file")
 def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=None):
-    """Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
-    lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
-    cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+    """Maps the first `size` elements of a file as a 1-D tensor. With `shared`, changes are written to
+    the file, which is created or extended if necessary; otherwise they are private to the process,
+    and the file must be long enough. The file must not be truncated while it is mapped: access to
+    missing bytes ends the process with a signal.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:
@@ -8455,8 +9141,9 @@ def from_file(filename, shared=None, size=0, *, dtype=None, layout=None, device=
 
 @_operator("share_memory_")
 def share_memory_(input):
-    """Moves the storage of `input` into memory that other processes can map; every tensor over the storage moves along. Memory of another
-    library is copied. Storages whose memory an array of the host language shares cannot be moved.
+    """Moves the storage of `input` to shared memory, which other processes can map, together with all
+    tensors over it. External memory is copied. An exported storage, whose memory an array of the
+    host language shares, is an error.
 
     >>> torch.ones(2).share_memory_().is_shared()
     True
@@ -8465,7 +9152,8 @@ def share_memory_(input):
 
 @_operator("is_shared")
 def is_shared(input):
-    """True when other processes can map the memory of `input`; true for meta tensors, which have none.
+    """Returns whether other processes can map the memory of `input`; true for meta tensors, which have
+    none.
 
     >>> torch.ones(2).is_shared()
     False
@@ -8474,21 +9162,23 @@ def is_shared(input):
 
 @_operator("pin_memory")
 def pin_memory(input):
-    """Copies `input`, which must be on the CPU, to page-locked memory, from which a device copies by itself while the program goes on
-    (`non_blocking`); it is `input` itself where it lies there. An error without a CUDA device.
+    """Copies the CPU tensor `input` to page-locked (pinned) memory, which devices can copy from
+    asynchronously (`non_blocking`). Returns a pinned tensor unchanged. An error without a CUDA
+    device.
     """
 
 
 @_operator("record_stream")
 def record_stream(input, stream):
-    """Notes that `stream` uses the memory of `input`, which is then not used again before that stream has done what it was given. Operators
-    note it by themselves; other libraries' work needs it.
+    """Marks the memory of `input` as used by `stream`, so that it is not reused before the work
+    submitted to that stream is complete. Operators do this automatically; it is required for work
+    of other libraries.
     """
 
 
 @_operator("is_pinned")
 def is_pinned(input):
-    """True when the memory is page-locked (pin_memory).
+    """Returns whether the memory is page-locked (pinned).
 
     >>> torch.ones(2).is_pinned()
     False
@@ -8497,57 +9187,62 @@ def is_pinned(input):
 
 @_operator("storage_new")
 def storage_new(nbytes, *, device=None):
-    """Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes."""
+    """Creates a storage of `nbytes` zero bytes. A storage on the meta device has a size and no bytes."""
 
 
 @_operator("storage_from_file")
 def storage_from_file(filename, *, shared=False, nbytes=0):
-    """Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
-    short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
-    not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
+    """Maps the first `nbytes` bytes of a file as a storage. With `shared`, changes are written to the
+    file, which is created or extended if necessary; otherwise they are private to the process, and
+    the file must be long enough. A mapped storage cannot be resized. The file must not be truncated
+    while it is mapped: access to missing bytes ends the process with a signal.
     """
 
 
 @_operator("storage_filename")
 def storage_filename(input):
-    """The file that changes of the storage go to; empty for storages without one."""
+    """Returns the path of the file that changes of the storage are written to; empty if there is none."""
 
 
 @_operator("storage_nbytes")
 def storage_nbytes(input):
-    """The storage's size in bytes."""
+    """Returns the size of the storage in bytes."""
 
 
 @_operator("storage_data_ptr")
 def storage_data_ptr(input):
-    """The address of the storage's first byte, NULL when it has none. Borrowed: valid until the storage is freed or resized."""
+    """Returns the address of the first byte of the storage; NULL if it has none. The pointer is valid
+    until the storage is freed or resized.
+    """
 
 
 @_operator("storage_id")
 def storage_id(input):
-    """A number that all handles of one storage share, and that no other storage has while it lives."""
+    """Returns a number that is equal for all handles of a storage, and unique among live storages."""
 
 
 @_operator("storage_view")
 def storage_view(input, *, dtype=None):
-    """All whole elements of `dtype` in the storage, as a tensor of one dimension that shares them. Bytes, uint8, unless
-    given; the quantized dtypes give the integers that they keep.
+    """Returns a 1-D tensor over all whole elements of `dtype` (default: uint8) in the storage, sharing
+    its memory. A quantized dtype returns its integers.
     """
 
 
 @_operator("storage_slice")
 def storage_slice(input, start, stop):
-    """The bytes from `start` to `stop`, shared. Neither storage can be resized from then on."""
+    """Returns a storage over the bytes from `start` to `stop`, sharing their memory. Neither storage
+    can be resized afterwards.
+    """
 
 
 @_operator("storage_clone")
 def storage_clone(input):
-    """A copy of the storage."""
+    """Returns a copy of the storage."""
 
 
 @_operator("storage_fill_")
 def storage_fill_(input, value):
-    """Sets every byte to the low 8 bits of `value`."""
+    """Sets each byte to the low 8 bits of `value`."""
 
 
 @_operator("storage_copy_")
@@ -8557,81 +9252,86 @@ def storage_copy_(input, source):
 
 @_operator("storage_byteswap_")
 def storage_byteswap_(input, dtype):
-    """Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
-    elements.
+    """Reverses the byte order of each element of `dtype`, of complex elements in both parts. The size
+    must be a multiple of the element size.
     """
 
 
 @_operator("storage_resize_")
 def storage_resize_(input, nbytes):
-    """Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
-    where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
-    cannot be resized.
+    """Changes the size of the storage, and keeps the bytes that fit. Tensors over it keep their
+    shapes, and must not be used if they exceed the new size. Mapped storages, slices, and external
+    or exported memory cannot be resized.
     """
 
 
 @_operator("storage_resizable")
 def storage_resizable(input):
-    """True when the storage can be resized."""
+    """Returns whether the storage can be resized."""
 
 
 @_operator("storage_share_memory_")
 def storage_share_memory_(input):
-    """Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
-    of the host language shares cannot be moved.
+    """Moves the storage to shared memory, which other processes can map. External memory is copied. An
+    exported storage, whose memory an array of the host language shares, is an error.
     """
 
 
 @_operator("storage_is_shared")
 def storage_is_shared(input):
-    """True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`."""
+    """Returns whether other processes can map the storage: it is in shared memory, or mapped from a
+    file with `shared`.
+    """
 
 
 @_operator("storage_descriptor")
 def storage_descriptor(input):
-    """The file descriptor with which another process maps a shared storage, by storage_from_descriptor. The storage owns it; send a duplicate. It
-    has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
+    """Returns the file descriptor of a shared storage, with which another process maps it by
+    `storage_from_descriptor`. The storage owns the descriptor; send a duplicate. The memory has no
+    name in the file system, and is released when the last process that maps it ends.
     """
 
 
 @_operator("storage_from_descriptor")
 def storage_from_descriptor(descriptor, nbytes):
-    """Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
-    Memory that this process has mapped already gives the storage that it has.
+    """Maps `nbytes` bytes of shared memory from a file descriptor of another process. The caller keeps
+    ownership of the descriptor. If this process has mapped the memory already, returns that
+    storage.
     """
 
 
 @_operator("storage_pin_memory")
 def storage_pin_memory(input):
-    """Copies to page-locked memory, from which a device copies by itself; the storage itself where it is page-locked. An error without a
-    CUDA device.
+    """Copies the storage to page-locked (pinned) memory. Returns a pinned storage unchanged. An error
+    without a CUDA device.
     """
 
 
 @_operator("storage_is_pinned")
 def storage_is_pinned(input):
-    """True when the memory is page-locked (pin_memory)."""
+    """Returns whether the memory is page-locked (pinned)."""
 
 
 @_operator("storage_get_device")
 def storage_get_device(input):
-    """Where the storage's bytes live."""
+    """Returns the device of the storage."""
 
 
 @_operator("storage_use_count")
 def storage_use_count(input):
-    """How many tensors and storage handles hold the storage."""
+    """Returns the number of tensors and storage handles that hold the storage."""
 
 
 @_operator("storage_to_string")
 def storage_to_string(input, *, dtype=None):
-    """Prints the storage, one element a line, as bytes or as elements of `dtype`."""
+    """Formats the storage, one element a line, as bytes or as elements of `dtype`."""
 
 
 @_operator("memory_stats", results="in_use peak cached limit tensors storages")
 def memory_stats():
-    """Bytes of live storages, without mapped files and other libraries' memory; the highest such number so far; bytes kept for reuse; the limit,
-    0 for none; the number of live tensors, and of live storages that have bytes.
+    """Returns memory statistics of the CPU: bytes in use by storages, without mapped files and
+    external memory; their peak; bytes cached for reuse; the limit, 0 for none; and the numbers of
+    live tensors and of live storages with bytes.
 
     >>> stats = torch.memory_stats()
     >>> stats.peak >= stats.in_use
@@ -8641,8 +9341,8 @@ def memory_stats():
 
 @_operator("memory_stats_of", results="tensors storages nbytes")
 def memory_stats_of(dtype=None):
-    """The number of live tensors of `dtype`, the number of storages that they view, and the bytes of these storages. Without a dtype: the
-    storages that programs hold as such.
+    """Returns the number of live tensors of `dtype`, the number of storages that they view, and the
+    bytes of these storages. Without a dtype, counts the storages held directly by handles.
 
     >>> x = torch.ones(2, dtype=torch.float16)
     >>> torch.memory_stats_of(torch.float16).tensors > 0
@@ -8652,7 +9352,7 @@ def memory_stats_of(dtype=None):
 
 @_operator("memory_summary")
 def memory_summary():
-    """All of memory_stats and memory_stats_of as a table for people.
+    """Formats the results of `memory_stats` and `memory_stats_of` as a table.
 
     >>> isinstance(torch.memory_summary(), str)
     True
@@ -8661,7 +9361,7 @@ def memory_summary():
 
 @_operator("reset_peak_memory_stats")
 def reset_peak_memory_stats():
-    """Sets the peak of memory_stats to the bytes in use now.
+    """Sets the peak of `memory_stats` to the bytes in use now.
 
     >>> torch.reset_peak_memory_stats()
     """
@@ -8669,7 +9369,7 @@ def reset_peak_memory_stats():
 
 @_operator("empty_cache")
 def empty_cache():
-    """Gives the bytes that are kept for reuse back to the system.
+    """Releases the bytes that are cached for reuse to the operating system.
 
     >>> torch.empty_cache()
     """
@@ -8677,8 +9377,9 @@ def empty_cache():
 
 @_operator("set_memory_limit")
 def set_memory_limit(nbytes):
-    """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
-    variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
+    """Sets the limit of tensor memory in bytes: an allocation beyond it returns a memory error. 0
+    means no limit. The environment variable LIBTENSOR_MEMORY_LIMIT sets it at the first call:
+    bytes, or a number with K, M, G or T for powers of 1024.
 
     >>> torch.set_memory_limit(0)
     """
@@ -8686,8 +9387,8 @@ def set_memory_limit(nbytes):
 
 @_operator("fail_allocation")
 def fail_allocation(countdown):
-    """Makes number `countdown` of the allocations of tensor memory and of the views from now on fail with TENSOR_ERROR_MEMORY, once, in
-    whichever thread it happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
+    """Makes allocation number `countdown` of tensor memory, or view, fail once with a memory error, in
+    any thread; 1 is the next one, and 0 cancels. It serves tests of programs.
 
     >>> import libtensor as torch
     >>> torch.fail_allocation(1)
@@ -8699,122 +9400,131 @@ def fail_allocation(countdown):
 
 @_operator("transform_level")
 def transform_level():
-    """The number of the innermost transform that the calling thread is in; 0 outside of all."""
+    """Returns the level of the innermost transform of the calling thread; 0 outside of all."""
 
 
 @_operator("transform_leave")
 def transform_leave(level):
-    """Ends all transforms that the calling thread began inside of that of the number `level`, or all with 0, and has the thread in that one. Where
-    it is there already, nothing happens: a binding that asks for transform_level before it begins one can leave it whatever happened meanwhile.
+    """Ends all transforms of the calling thread inside of level `level`, or all with 0. Does nothing
+    if the thread is at that level. A binding that reads `transform_level` before it begins a
+    transform can restore it after any error.
     """
 
 
 @_operator("vmap_begin")
 def vmap_begin(size, randomness):
-    """Begins a transform of the calling thread, in which tensors of vmap_wrap stand for each of `size` examples: calls on them are made once
-    for all. `randomness` says what becomes of random operators: they are refused with `error`, draw once for all with `same`, and for each
-    example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.
+    """Begins a vmap transform of the calling thread over a batch of `size`, and returns its level, for
+    `vmap_end`. Tensors of `vmap_wrap` represent one batch element, and operations on them are
+    batched. `randomness` of random operators is "error", "same" (one sample for all batch elements)
+    or "different" (one for each). Transforms can be nested.
     """
 
 
 @_operator("vmap_end")
 def vmap_end(level):
-    """Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Calls on tensors that are left of it
-    are refused.
+    """Ends the vmap transform of a level, and all inside of it. Operations on tensors that remain
+    wrapped are an error.
     """
 
 
 @_operator("vmap_wrap")
 def vmap_wrap(input, dim, level):
-    """A tensor that stands for each of the examples along dimension `dim` of `input`, which it shares its memory with, in the transform `level`."""
+    """Returns a batched tensor of level `level`, which represents one batch element of `input` along
+    dimension `dim`. Shares memory with `input`.
+    """
 
 
 @_operator("vmap_unwrap")
 def vmap_unwrap(input, dim, level):
-    """All examples that `input` stands for in the transform `level`, along dimension `dim` of the result; where it is the same for all, that
-    many times.
+    """Returns the tensor with all batch elements of the batched tensor `input`, along dimension `dim`
+    of the result; an unbatched tensor is expanded.
     """
 
 
 @_operator("vmap_maps")
 def vmap_maps(input, level):
-    """Whether `input` stands for each of the examples of the transform `level`."""
+    """Returns whether `input` is a batched tensor of the level."""
 
 
 @_operator("vmap_level")
 def vmap_level(input):
-    """Returns the number of the innermost vmap in which `input` stands for each of the examples; 0 for none."""
+    """Returns the level of the innermost vmap in which `input` is batched; 0 for none."""
 
 
 @_operator("vmap_randomness")
 def vmap_randomness(level):
-    """Returns the `randomness` of the vmap of the number `level`."""
+    """Returns the `randomness` of the vmap of a level."""
 
 
 @_operator("vmap_spread")
 def vmap_spread(input):
-    """`input` as a tensor that stands for an example in each of the transforms that the thread is in, though it may be the same for all of them:
-    then its gradient is another one for each.
+    """Expands `input` to a batched tensor in all vmap levels of the thread, so that each batch element
+    has a separate gradient.
     """
 
 
 @_operator("jvp_begin")
 def jvp_begin():
-    """Begins forward differentiation in the calling thread, in which tensors of jvp_wrap have tangents, and what calls give of them has, too:
-    the derivative of the results in the direction of the tangents. The result is the transform's number, for jvp_end; transforms can be begun
-    inside others, and the tangents of each are its own.
+    """Begins forward-mode automatic differentiation in the calling thread, and returns its level, for
+    `jvp_end`. Tensors of `jvp_wrap` have tangents, and results computed from them have the
+    Jacobian-vector products as tangents. Transforms can be nested, with separate tangents.
     """
 
 
 @_operator("jvp_end")
 def jvp_end(level):
-    """Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Tensors that are left of it are
-    their primals.
+    """Ends forward-mode differentiation of a level, and all transforms inside of it. Tensors that
+    remain lose their tangents.
     """
 
 
 @_operator("jvp_wrap")
 def jvp_wrap(primal, tangent, level):
-    """`primal` with the tangent `tangent`, which has its sizes, device and category of dtypes, in the transform `level`. The result shares the
-    memory of `primal`, and has a copy of `tangent`.
+    """Returns a dual tensor of level `level` from `primal` and `tangent`, which must have its shape,
+    device and category of dtype. Shares memory with `primal`, and copies `tangent`.
     """
 
 
 @_operator("jvp_primal")
 def jvp_primal(input, level):
-    """`input` without its tangent in the transform `level`, sharing its memory."""
+    """Returns `input` without its tangent of level `level`, sharing its memory."""
 
 
 @_operator("jvp_tangent")
 def jvp_tangent(input, level):
-    """The tangent of `input` in the transform `level`, sharing its memory; NULL where `input` does not depend on what has tangents there."""
+    """Returns the tangent of `input` of level `level`, sharing its memory; none if it has no tangent."""
 
 
 @_operator("jvp_level")
 def jvp_level(input):
-    """The number of the innermost transform in which `input` has a tangent; 0 where it has none."""
+    """Returns the innermost level at which `input` has a tangent; 0 for none."""
 
 
 @_operator("jvp_detach")
 def jvp_detach(input):
-    """`input` with its tangents and without its history, sharing the memory of both: detach() leaves it without tangents as well."""
+    """Returns `input` detached from the autograd graph, with its tangents, sharing the memory of both.
+    `detach` drops tangents as well.
+    """
 
 
 @_operator("jvp_input")
 def jvp_input(input, keep):
-    """`input` as what derivatives are taken with respect to, sharing its memory: a leaf, or with `keep` a view where it has a history, which goes on
-    before it. Its tangents stay the same, with `keep` along with their history.
+    """Returns `input` as an input of differentiation, sharing its memory: a leaf, or, with `keep`, a
+    view that remains connected to its autograd graph. Keeps its tangents, with `keep` including
+    their autograd graph.
     """
 
 
 @_operator("view view.dtype")
 def view(input, size=None, dtype=None, *more):
     """view(Tensor input, sequence of int size)
-    Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+    Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
+    error if the strides require a copy; `reshape` copies in this case.
 
     view(Tensor input, dtype dtype)
-    The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
-    the other strides and the storage offset must divide.
+    Reinterprets the bytes of `input` as elements of `dtype`, without a grad_fn. If the element sizes
+    differ, the last dimension must be contiguous, and its size, the other strides and the storage
+    offset must be divisible.
 
     >>> torch.arange(4).view(2, 2)
     tensor([[0, 1],
@@ -8824,7 +9534,7 @@ def view(input, size=None, dtype=None, *more):
 
 @_operator("view_as")
 def view_as(input, other):
-    """`view` with the shape of `other`.
+    """Returns a view with the shape of `other`. Equivalent to `view(other.size())`.
 
     >>> torch.arange(4).view_as(torch.ones(2, 2))
     tensor([[0, 1],
@@ -8834,7 +9544,8 @@ def view_as(input, other):
 
 @_operator("reshape")
 def reshape(input, shape, *more):
-    """Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
+    """Returns a tensor with shape `shape` and the same elements, in row-major order: a view if the
+    strides allow it, otherwise a copy. One size may be -1 and is inferred.
 
     >>> torch.arange(4).reshape(2, -1)
     tensor([[0, 1],
@@ -8844,7 +9555,7 @@ def reshape(input, shape, *more):
 
 @_operator("reshape_as")
 def reshape_as(input, other):
-    """`reshape` to the shape of `other`.
+    """Reshapes `input` to the shape of `other`. Equivalent to `reshape(other.size())`.
 
     >>> torch.arange(4).reshape_as(torch.ones(2, 2))
     tensor([[0, 1],
@@ -8855,13 +9566,14 @@ def reshape_as(input, other):
 @_operator("flatten flatten.out_dim flatten.dims")
 def flatten(input, start_dim=0, end_dim=-1, out_dim=None, dims=None):
     """flatten(Tensor input, int start_dim=0, int end_dim=-1)
-    Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
+    Flattens dimensions `start_dim` to `end_dim` into one: a view if the strides allow it, otherwise
+    a copy.
 
     flatten(Tensor input, int start_dim, int end_dim, str out_dim)
-    Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
+    Flattens dimensions `start_dim` to `end_dim` into one with the name `out_dim`.
 
     flatten(Tensor input, sequence of int dims, str out_dim)
-    Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
+    Flattens the adjacent dimensions `dims` into one with the name `out_dim`.
 
     >>> torch.flatten(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
@@ -8870,7 +9582,8 @@ def flatten(input, start_dim=0, end_dim=-1, out_dim=None, dims=None):
 
 @_operator("unflatten")
 def unflatten(input, dim, sizes):
-    """Splits dimension `dim` into several of the given sizes, one of which may be -1.
+    """Splits dimension `dim` into several dimensions of the given sizes; one of them may be -1 and is
+    inferred.
 
     >>> torch.unflatten(torch.arange(4), 0, (2, 2))
     tensor([[0, 1],
@@ -8880,12 +9593,12 @@ def unflatten(input, dim, sizes):
 
 @_operator("unflatten_names")
 def unflatten_names(input, dim, sizes, names):
-    """Splits dimension `dim` into several of the given sizes and names."""
+    """Splits dimension `dim` into several dimensions of the given sizes and names."""
 
 
 @_operator("ravel")
 def ravel(input):
-    """A contiguous one-dimensional tensor of the elements; a view where `input` is contiguous.
+    """Flattens `input` to a contiguous 1-D tensor: a view if `input` is contiguous, otherwise a copy.
 
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
@@ -8894,7 +9607,8 @@ def ravel(input):
 
 @_operator("t.matrix")
 def t(input):
-    """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+    """Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are
+    an error.
 
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
@@ -8904,7 +9618,8 @@ def t(input):
 
 @_operator("t.matrix", inplace=True)
 def t_(input):
-    """Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+    """Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are
+    an error.
 
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
@@ -8914,7 +9629,7 @@ def t_(input):
 
 @_operator("transpose")
 def transpose(input, dim0, dim1):
-    """Swaps two dimensions.
+    """Swaps dimensions `dim0` and `dim1`. Returns a view.
 
     >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
@@ -8924,7 +9639,7 @@ def transpose(input, dim0, dim1):
 
 @_operator("transpose", inplace=True)
 def transpose_(input, dim0, dim1):
-    """Swaps two dimensions.
+    """Swaps dimensions `dim0` and `dim1`. Returns a view.
 
     >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
@@ -8934,7 +9649,7 @@ def transpose_(input, dim0, dim1):
 
 @_operator("swapaxes")
 def swapaxes(input, axis0, axis1):
-    """`transpose` under NumPy's name.
+    """Swaps two dimensions. Alias of `transpose`, with NumPy's name.
 
     >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -8943,7 +9658,7 @@ def swapaxes(input, axis0, axis1):
 
 @_operator("swapaxes", inplace=True)
 def swapaxes_(input, axis0, axis1):
-    """`transpose` under NumPy's name.
+    """Swaps two dimensions. Alias of `transpose`, with NumPy's name.
 
     >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -8952,8 +9667,9 @@ def swapaxes_(input, axis0, axis1):
 
 @_operator("swapdims")
 def swapdims(input, dim0, dim1):
-    """Another name of `transpose`.
-    Swaps two dimensions.
+    """Swaps dimensions `dim0` and `dim1`. Returns a view.
+
+    Alias of `transpose`.
 
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -8962,8 +9678,9 @@ def swapdims(input, dim0, dim1):
 
 @_operator("swapdims", inplace=True)
 def swapdims_(input, dim0, dim1):
-    """Another name of `transpose`.
-    Swaps two dimensions.
+    """Swaps dimensions `dim0` and `dim1`. Returns a view.
+
+    Alias of `transpose`.
 
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -8972,7 +9689,8 @@ def swapdims_(input, dim0, dim1):
 
 @_operator("permute")
 def permute(input, dims, *more):
-    """Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`.
+    """Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`. Returns a
+    view.
 
     >>> torch.permute(torch.zeros(2, 3, 4), (2, 0, 1)).shape
     torch.Size([4, 2, 3])
@@ -8982,10 +9700,11 @@ def permute(input, dims, *more):
 @_operator("movedim movedim.list")
 def movedim(input, source, destination):
     """movedim(Tensor input, int source, int destination)
-    Moves dimension `source` to `destination`; the others keep their order.
+    Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
 
     movedim(Tensor input, sequence of int source, sequence of int destination)
-    Moves several dimensions; the others keep their order.
+    Moves the dimensions `source` to the positions `destination`; the others keep their order.
+    Returns a view.
 
     >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
@@ -8995,12 +9714,15 @@ def movedim(input, source, destination):
 @_operator("moveaxis moveaxis.list")
 def moveaxis(input, source, destination):
     """moveaxis(Tensor input, int source, int destination)
-    Another name of `movedim`.
-    Moves dimension `source` to `destination`; the others keep their order.
+    Moves dimension `source` to position `destination`; the others keep their order. Returns a view.
+
+    Alias of `movedim`.
 
     moveaxis(Tensor input, sequence of int source, sequence of int destination)
-    Another name of `movedim`.
-    Moves several dimensions; the others keep their order.
+    Moves the dimensions `source` to the positions `destination`; the others keep their order.
+    Returns a view.
+
+    Alias of `movedim`.
 
     >>> torch.moveaxis(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
@@ -9009,27 +9731,32 @@ def moveaxis(input, source, destination):
 
 @_operator("T")
 def T(input):
-    """Reverses the order of dimensions. An attribute in Python."""
+    """Reverses the order of dimensions (transpose). Returns a view."""
 
 
 @_operator("mT")
 def mT(input):
-    """Swaps the last two dimensions. An attribute in Python."""
+    """Transposes matrices: swaps the last two dimensions. Returns a view."""
 
 
 @_operator("mH")
 def mH(input):
-    """Returns a view with the last two dimensions swapped and the elements conjugated. An attribute in Python."""
+    """Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
+    conjugates. Returns a view.
+    """
 
 
 @_operator("H")
 def H(input):
-    """`mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python."""
+    """Computes the adjoint (conjugate transpose) of a matrix. Returns a view, and a zero-dim tensor
+    unchanged.
+    """
 
 
 @_operator("adjoint")
 def adjoint(input):
-    """Returns a view with the last two dimensions swapped and the elements conjugated.
+    """Computes the adjoint (conjugate transpose) of matrices: swaps the last two dimensions and
+    conjugates. Returns a view.
 
     >>> torch.adjoint(torch.tensor([[1 + 1j, 2]]))
     tensor([[1.-1.j],
@@ -9039,7 +9766,8 @@ def adjoint(input):
 
 @_operator("expand")
 def expand(input, size, *more, implicit=False):
-    """Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+    """Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
+    copies. A size of -1 keeps that of the dimension. Returns a view.
 
     >>> torch.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
@@ -9049,7 +9777,7 @@ def expand(input, size, *more, implicit=False):
 
 @_operator("expand_as")
 def expand_as(input, other):
-    """`expand` to the shape of `other`.
+    """Expands `input` to the shape of `other`. Equivalent to `expand(other.size())`.
 
     >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
     tensor([[1, 2],
@@ -9059,7 +9787,7 @@ def expand_as(input, other):
 
 @_operator("broadcast_to")
 def broadcast_to(input, size, *more):
-    """`expand` under its array API name.
+    """Broadcasts `input` to the shape `size`. Equivalent to `expand`.
 
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -9070,13 +9798,13 @@ def broadcast_to(input, size, *more):
 @_operator("squeeze squeeze.dim squeeze.dims")
 def squeeze(input, dim=None, *more):
     """squeeze(Tensor input)
-    Drops all dimensions of size 1.
+    Removes all dimensions of size 1. Returns a view.
 
     squeeze(Tensor input, int dim)
-    Drops dimension `dim` if its size is 1.
+    Removes dimension `dim` if its size is 1. Returns a view.
 
     squeeze(Tensor input, sequence of int dim)
-    Drops those of the listed dimensions whose size is 1.
+    Removes the listed dimensions whose size is 1. Returns a view.
 
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
@@ -9086,13 +9814,13 @@ def squeeze(input, dim=None, *more):
 @_operator("squeeze squeeze.dim squeeze.dims", inplace=True)
 def squeeze_(input, dim=None, *more):
     """squeeze_(Tensor input)
-    Drops all dimensions of size 1.
+    Removes all dimensions of size 1. Returns a view.
 
     squeeze_(Tensor input, int dim)
-    Drops dimension `dim` if its size is 1.
+    Removes dimension `dim` if its size is 1. Returns a view.
 
     squeeze_(Tensor input, sequence of int dim)
-    Drops those of the listed dimensions whose size is 1.
+    Removes the listed dimensions whose size is 1. Returns a view.
 
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
@@ -9101,7 +9829,7 @@ def squeeze_(input, dim=None, *more):
 
 @_operator("unsqueeze")
 def unsqueeze(input, dim):
-    """Inserts a dimension of size 1 at `dim`.
+    """Inserts a dimension of size 1 at position `dim`. Returns a view.
 
     >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
     tensor([[1],
@@ -9111,7 +9839,7 @@ def unsqueeze(input, dim):
 
 @_operator("unsqueeze", inplace=True)
 def unsqueeze_(input, dim):
-    """Inserts a dimension of size 1 at `dim`.
+    """Inserts a dimension of size 1 at position `dim`. Returns a view.
 
     >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
     tensor([[1],
@@ -9122,10 +9850,11 @@ def unsqueeze_(input, dim):
 @_operator("narrow narrow.tensor")
 def narrow(input, dim, start, length):
     """narrow(Tensor input, int dim, int start, int length)
-    Positions `start` to `start + length` of dimension `dim`.
+    Returns the slice `start:start + length` of dimension `dim`, as a view.
 
     narrow(Tensor input, int dim, Tensor start, int length)
-    `narrow` from a position that a zero-dim integral tensor holds.
+    Returns the slice `start:start + length` of dimension `dim`, as a view; `start` is a zero-dim
+    integer tensor.
 
     >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
@@ -9134,7 +9863,7 @@ def narrow(input, dim, start, length):
 
 @_operator("select")
 def select(input, dim, index):
-    """Position `index` of dimension `dim`, which goes away.
+    """Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
 
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
@@ -9143,12 +9872,16 @@ def select(input, dim, index):
 
 @_operator("slice")
 def slice(input, dim=0, start=None, end=None, step=1):
-    """Positions start:end:step of a dimension, by Python's rules; `step` must be positive."""
+    """Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
+    end, and bounds are clamped to the size. `step` must be positive.
+    """
 
 
 @_operator("as_strided")
 def as_strided(input, size, stride, storage_offset=None):
-    """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used.
+    """Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
+    offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
+    defaults to that of `input`.
 
     >>> torch.as_strided(torch.arange(6), (2, 2), (1, 2), 1)
     tensor([[1, 3],
@@ -9158,7 +9891,9 @@ def as_strided(input, size, stride, storage_offset=None):
 
 @_operator("as_strided", inplace=True)
 def as_strided_(input, size, stride, storage_offset=None):
-    """Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used.
+    """Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
+    offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
+    defaults to that of `input`.
 
     >>> torch.as_strided(torch.arange(6), (2, 2), (1, 2), 1)
     tensor([[1, 3],
@@ -9168,7 +9903,8 @@ def as_strided_(input, size, stride, storage_offset=None):
 
 @_operator("unfold")
 def unfold(input, dimension, size, step):
-    """All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+    """Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
+    as a view. The elements of a window are the last dimension of the result.
 
     >>> torch.arange(4).unfold(0, 2, 1)
     tensor([[0, 1],
@@ -9180,10 +9916,12 @@ def unfold(input, dimension, size, step):
 @_operator("diagonal diagonal.outdim")
 def diagonal(input, offset=0, dim1=0, dim2=1, *, outdim=None):
     """diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1)
-    Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+    Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
+    dimension of the result.
 
     diagonal(Tensor input, *, str outdim, int dim1, int dim2, int offset=0)
-    The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
+    Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
+    dimension of the result, and has the name `outdim`.
 
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -9192,7 +9930,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1, *, outdim=None):
 
 @_operator("detach")
 def detach(input):
-    """Another tensor over the same memory.
+    """Returns a tensor that shares memory with `input`, detached from the autograd graph.
 
     >>> torch.detach(torch.tensor([1, 2]))
     tensor([1, 2])
@@ -9201,7 +9939,7 @@ def detach(input):
 
 @_operator("unbind")
 def unbind(input, dim=0):
-    """Every position of dimension `dim`, which goes away.
+    """Splits `input` into its slices along dimension `dim`, and removes the dimension. Returns views.
 
     >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
@@ -9211,11 +9949,14 @@ def unbind(input, dim=0):
 @_operator("split split.sizes")
 def split(tensor, split_size_or_sections, dim=0):
     """split(Tensor tensor, int split_size_or_sections, int dim=0)
-    Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+    Splits dimension `dim` into chunks of size `split_size_or_sections`; the last one may be smaller. Returns
+    views.
 
     split(Tensor tensor, sequence of int split_size_or_sections, int dim=0)
-    Another name of `split_with_sizes`.
-    Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+    Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
+    views.
+
+    Alias of `split_with_sizes`.
 
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -9224,7 +9965,8 @@ def split(tensor, split_size_or_sections, dim=0):
 
 @_operator("split_with_sizes")
 def split_with_sizes(input, split_sizes, dim=0):
-    """Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+    """Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
+    views.
 
     >>> torch.split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -9233,7 +9975,8 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 @_operator("chunk")
 def chunk(input, chunks, dim=0):
-    """Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+    """Splits dimension `dim` into at most `chunks` chunks of equal size; the last one may be smaller.
+    Returns views.
 
     >>> torch.chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -9242,7 +9985,8 @@ def chunk(input, chunks, dim=0):
 
 @_operator("unsafe_chunk")
 def unsafe_chunk(input, chunks, dim=0):
-    """`chunk` whose pieces may be written to also where calls are recorded.
+    """Splits a dimension as `chunk` does, without the error when autograd is enabled and a chunk is
+    modified in place.
 
     >>> torch.unsafe_chunk(torch.arange(5), 3)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -9251,7 +9995,8 @@ def unsafe_chunk(input, chunks, dim=0):
 
 @_operator("unsafe_split")
 def unsafe_split(input, split_size, dim=0):
-    """`split` whose pieces may be written to also where calls are recorded.
+    """Splits a dimension as `split` does, without the error when autograd is enabled and a chunk is
+    modified in place.
 
     >>> torch.unsafe_split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
@@ -9260,7 +10005,8 @@ def unsafe_split(input, split_size, dim=0):
 
 @_operator("unsafe_split_with_sizes")
 def unsafe_split_with_sizes(input, split_sizes, dim=0):
-    """`split_with_sizes` whose pieces may be written to also where calls are recorded.
+    """Splits a dimension as `split_with_sizes` does, without the error when autograd is enabled and a
+    chunk is modified in place.
 
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -9270,13 +10016,14 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 @_operator("tensor_split tensor_split.indices tensor_split.tensor")
 def tensor_split(input, sections=None, dim=0, indices=None, tensor_indices_or_sections=None):
     """tensor_split(Tensor input, int sections, int dim=0)
-    Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
+    Splits dimension `dim` into `sections` chunks, whose sizes differ by at most 1. Returns views.
 
     tensor_split(Tensor input, sequence of int indices, int dim=0)
-    Cuts a dimension before each of the listed positions.
+    Splits dimension `dim` before each of the positions `indices`. Returns views.
 
     tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim=0)
-    `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
+    Splits dimension `dim` by an int64 CPU tensor: a zero-dim tensor is the number of sections, a
+    1-D tensor the positions. See `tensor_split`.
 
     >>> torch.tensor_split(torch.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -9286,10 +10033,11 @@ def tensor_split(input, sections=None, dim=0, indices=None, tensor_indices_or_se
 @_operator("hsplit hsplit.indices")
 def hsplit(input, sections=None, indices=None, *more):
     """hsplit(Tensor input, int sections)
-    Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
+    Splits columns (dimension 1, or 0 of a vector) into `sections` equal chunks. A size that is not
+    divisible is an error.
 
     hsplit(Tensor input, sequence of int indices)
-    Cuts columns (the only dimension of a vector) before the listed positions.
+    Splits columns (dimension 1, or 0 of a vector) before each of the positions `indices`.
 
     >>> torch.hsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1],
@@ -9301,10 +10049,11 @@ def hsplit(input, sections=None, indices=None, *more):
 @_operator("vsplit vsplit.indices")
 def vsplit(input, sections=None, indices=None, *more):
     """vsplit(Tensor input, int sections)
-    Cuts rows into equal sections; the size must divide.
+    Splits rows (dimension 0) into `sections` equal chunks. A size that is not divisible is an
+    error.
 
     vsplit(Tensor input, sequence of int indices)
-    Cuts rows before the listed positions.
+    Splits rows (dimension 0) before each of the positions `indices`.
 
     >>> torch.vsplit(torch.tensor([[1, 2], [3, 4]]), 2)
     (tensor([[1, 2]]), tensor([[3, 4]]))
@@ -9314,10 +10063,10 @@ def vsplit(input, sections=None, indices=None, *more):
 @_operator("dsplit dsplit.indices")
 def dsplit(input, sections=None, indices=None, *more):
     """dsplit(Tensor input, int sections)
-    Cuts dimension 2 into equal sections; the size must divide.
+    Splits dimension 2 into `sections` equal chunks. A size that is not divisible is an error.
 
     dsplit(Tensor input, sequence of int indices)
-    Cuts dimension 2 before the listed positions.
+    Splits dimension 2 before each of the positions `indices`.
 
     >>> torch.dsplit(torch.arange(4).view(1, 2, 2), 2)[0].shape
     torch.Size([1, 2, 1])
@@ -9327,13 +10076,17 @@ def dsplit(input, sections=None, indices=None, *more):
 @_operator("view_copy view_copy.dtype")
 def view_copy(input, size=None, dtype=None, *more, out=None):
     """view_copy(Tensor input, sequence of int size)
-    `view` with memory of its own, row-major.
-    Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+    Computes `view` as a contiguous copy instead of a view.
+
+    Returns a view with shape `size` of the same elements; one size may be -1 and is inferred. An
+    error if the strides require a copy; `reshape` copies in this case.
 
     view_copy(Tensor input, dtype dtype)
-    `view` with memory of its own, row-major.
-    The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
-    the other strides and the storage offset must divide.
+    Computes `view` as a contiguous copy instead of a view.
+
+    Reinterprets the bytes of `input` as elements of `dtype`, without a grad_fn. If the element sizes
+    differ, the last dimension must be contiguous, and its size, the other strides and the storage
+    offset must be divisible.
 
     >>> torch.view_copy(torch.tensor([[1, 2], [3, 4]]), (4,))
     tensor([1, 2, 3, 4])
@@ -9342,8 +10095,10 @@ def view_copy(input, size=None, dtype=None, *more, out=None):
 
 @_operator("expand_copy")
 def expand_copy(input, size, *more, implicit=False, out=None):
-    """`expand` with memory of its own, row-major.
-    Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+    """Computes `expand` as a contiguous copy instead of a view.
+
+    Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
+    copies. A size of -1 keeps that of the dimension. Returns a view.
 
     >>> torch.expand_copy(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -9353,8 +10108,10 @@ def expand_copy(input, size, *more, implicit=False, out=None):
 
 @_operator("permute_copy")
 def permute_copy(input, dims, *more, out=None):
-    """`permute` with memory of its own, row-major.
-    Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`.
+    """Computes `permute` as a contiguous copy instead of a view.
+
+    Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`. Returns a
+    view.
 
     >>> torch.permute_copy(torch.tensor([[1, 2], [3, 4]]), (1, 0))
     tensor([[1, 3],
@@ -9364,8 +10121,9 @@ def permute_copy(input, dims, *more, out=None):
 
 @_operator("transpose_copy")
 def transpose_copy(input, dim0, dim1, *, out=None):
-    """`transpose` with memory of its own, row-major.
-    Swaps two dimensions.
+    """Computes `transpose` as a contiguous copy instead of a view.
+
+    Swaps dimensions `dim0` and `dim1`. Returns a view.
 
     >>> torch.transpose_copy(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
@@ -9375,8 +10133,10 @@ def transpose_copy(input, dim0, dim1, *, out=None):
 
 @_operator("t_copy")
 def t_copy(input, *, out=None):
-    """`t` with memory of its own, row-major.
-    Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+    """Computes `t` as a contiguous copy instead of a view.
+
+    Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are
+    an error.
 
     >>> torch.t_copy(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
@@ -9387,16 +10147,19 @@ def t_copy(input, *, out=None):
 @_operator("squeeze_copy squeeze_copy.dim squeeze_copy.dims")
 def squeeze_copy(input, dim=None, *more, out=None):
     """squeeze_copy(Tensor input)
-    `squeeze` with memory of its own, row-major.
-    Drops all dimensions of size 1.
+    Computes `squeeze` as a contiguous copy instead of a view.
+
+    Removes all dimensions of size 1. Returns a view.
 
     squeeze_copy(Tensor input, int dim)
-    `squeeze` with memory of its own, row-major.
-    Drops dimension `dim` if its size is 1.
+    Computes `squeeze` as a contiguous copy instead of a view.
+
+    Removes dimension `dim` if its size is 1. Returns a view.
 
     squeeze_copy(Tensor input, sequence of int dim)
-    `squeeze` with memory of its own, row-major.
-    Drops those of the listed dimensions whose size is 1.
+    Computes `squeeze` as a contiguous copy instead of a view.
+
+    Removes the listed dimensions whose size is 1. Returns a view.
 
     >>> torch.squeeze_copy(torch.tensor([[1, 2]]))
     tensor([1, 2])
@@ -9405,8 +10168,9 @@ def squeeze_copy(input, dim=None, *more, out=None):
 
 @_operator("unsqueeze_copy")
 def unsqueeze_copy(input, dim, *, out=None):
-    """`unsqueeze` with memory of its own, row-major.
-    Inserts a dimension of size 1 at `dim`.
+    """Computes `unsqueeze` as a contiguous copy instead of a view.
+
+    Inserts a dimension of size 1 at position `dim`. Returns a view.
 
     >>> torch.unsqueeze_copy(torch.tensor([1, 2]), 1)
     tensor([[1],
@@ -9416,8 +10180,9 @@ def unsqueeze_copy(input, dim, *, out=None):
 
 @_operator("narrow_copy")
 def narrow_copy(input, dim, start, length, *, out=None):
-    """`narrow` with memory of its own, row-major.
-    Positions `start` to `start + length` of dimension `dim`.
+    """Computes `narrow` as a contiguous copy instead of a view.
+
+    Returns the slice `start:start + length` of dimension `dim`, as a view.
 
     >>> torch.narrow_copy(torch.arange(5), 0, 1, 2)
     tensor([1, 2])
@@ -9426,8 +10191,9 @@ def narrow_copy(input, dim, start, length, *, out=None):
 
 @_operator("select_copy")
 def select_copy(input, dim, index, *, out=None):
-    """`select` with memory of its own, row-major.
-    Position `index` of dimension `dim`, which goes away.
+    """Computes `select` as a contiguous copy instead of a view.
+
+    Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
 
     >>> torch.select_copy(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
@@ -9436,8 +10202,10 @@ def select_copy(input, dim, index, *, out=None):
 
 @_operator("slice_copy")
 def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
-    """`slice` with memory of its own, row-major.
-    Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
+    """Computes `slice` as a contiguous copy instead of a view.
+
+    Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
+    end, and bounds are clamped to the size. `step` must be positive.
 
     >>> torch.slice_copy(torch.arange(5), 0, 1, 4, 2)
     tensor([1, 3])
@@ -9446,8 +10214,11 @@ def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
 
 @_operator("as_strided_copy")
 def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
-    """`as_strided` with memory of its own, row-major.
-    Views the storage of `input` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `input` is used.
+    """Computes `as_strided` as a contiguous copy instead of a view.
+
+    Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
+    offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
+    defaults to that of `input`.
 
     >>> torch.as_strided_copy(torch.arange(5), (2, 2), (1, 2))
     tensor([[0, 2],
@@ -9457,8 +10228,10 @@ def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
 
 @_operator("unfold_copy")
 def unfold_copy(input, dimension, size, step, *, out=None):
-    """`unfold` with memory of its own, row-major.
-    All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+    """Computes `unfold` as a contiguous copy instead of a view.
+
+    Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
+    as a view. The elements of a window are the last dimension of the result.
 
     >>> torch.unfold_copy(torch.arange(4), 0, 2, 1)
     tensor([[0, 1],
@@ -9469,8 +10242,10 @@ def unfold_copy(input, dimension, size, step, *, out=None):
 
 @_operator("diagonal_copy")
 def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
-    """`diagonal` with memory of its own, row-major.
-    Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+    """Computes `diagonal` as a contiguous copy instead of a view.
+
+    Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
+    dimension of the result.
 
     >>> torch.diagonal_copy(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -9479,8 +10254,9 @@ def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
 
 @_operator("detach_copy")
 def detach_copy(input, *, out=None):
-    """`detach` with memory of its own, row-major.
-    Another tensor over the same memory.
+    """Computes `detach` as a contiguous copy instead of a view.
+
+    Returns a tensor that shares memory with `input`, detached from the autograd graph.
 
     >>> torch.detach_copy(torch.tensor([1.0], requires_grad=True))
     tensor([1.])
@@ -9489,8 +10265,9 @@ def detach_copy(input, *, out=None):
 
 @_operator("unbind_copy")
 def unbind_copy(input, dim=0):
-    """`unbind` with memory of its own, row-major.
-    Every position of dimension `dim`, which goes away.
+    """Computes `unbind` as a contiguous copy instead of a view.
+
+    Splits `input` into its slices along dimension `dim`, and removes the dimension. Returns views.
 
     >>> torch.unbind_copy(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
@@ -9499,8 +10276,10 @@ def unbind_copy(input, dim=0):
 
 @_operator("split_copy")
 def split_copy(input, split_size, dim=0):
-    """`split` with memory of its own, row-major.
-    Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+    """Computes `split` as a contiguous copy instead of a view.
+
+    Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. Returns
+    views.
 
     >>> torch.split_copy(torch.arange(5), 3)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -9509,8 +10288,10 @@ def split_copy(input, split_size, dim=0):
 
 @_operator("split_with_sizes_copy")
 def split_with_sizes_copy(input, split_sizes, dim=0):
-    """`split_with_sizes` with memory of its own, row-major.
-    Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+    """Computes `split_with_sizes` as a contiguous copy instead of a view.
+
+    Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
+    views.
 
     >>> torch.split_with_sizes_copy(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -9519,8 +10300,10 @@ def split_with_sizes_copy(input, split_sizes, dim=0):
 
 @_operator("view_as_real_copy")
 def view_as_real_copy(input, *, out=None):
-    """`view_as_real` with memory of its own, row-major.
-    Returns a view of complex numbers as pairs of reals, of shape (..., 2). Raises an error for conjugated views.
+    """Computes `view_as_real` as a contiguous copy instead of a view.
+
+    Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
+    is an error.
 
     >>> torch.view_as_real_copy(torch.tensor([1 + 2j]))
     tensor([[1., 2.]])
@@ -9529,8 +10312,10 @@ def view_as_real_copy(input, *, out=None):
 
 @_operator("view_as_complex_copy")
 def view_as_complex_copy(input, *, out=None):
-    """`view_as_complex` with memory of its own, row-major.
-    A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+    """Computes `view_as_complex` as a contiguous copy instead of a view.
+
+    Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
+    must be 1; the other strides and the storage offset must be even.
 
     >>> torch.view_as_complex_copy(torch.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
@@ -9539,9 +10324,10 @@ def view_as_complex_copy(input, *, out=None):
 
 @_operator("indices_copy")
 def indices_copy(input, *, out=None):
-    """`indices` with memory of its own, row-major.
-    The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
-    The memory is the tensor's.
+    """Computes `indices` as a contiguous copy instead of a view.
+
+    Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
+    with the tensor.
 
     >>> torch.indices_copy(torch.tensor([0, 3]).to_sparse())
     tensor([[1]])
@@ -9550,8 +10336,9 @@ def indices_copy(input, *, out=None):
 
 @_operator("values_copy")
 def values_copy(input, *, out=None):
-    """`values` with memory of its own, row-major.
-    The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+    """Computes `values` as a contiguous copy instead of a view.
+
+    Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
 
     >>> torch.values_copy(torch.tensor([0, 3]).to_sparse())
     tensor([3])
@@ -9560,8 +10347,10 @@ def values_copy(input, *, out=None):
 
 @_operator("crow_indices_copy")
 def crow_indices_copy(input, *, out=None):
-    """`crow_indices` with memory of its own, row-major.
-    Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+    """Computes `crow_indices` as a contiguous copy instead of a view.
+
+    Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
+    nnz. Shares memory with the tensor.
 
     >>> torch.crow_indices_copy(torch.eye(2).to_sparse_csr())
     tensor([0, 1, 2])
@@ -9570,8 +10359,10 @@ def crow_indices_copy(input, *, out=None):
 
 @_operator("col_indices_copy")
 def col_indices_copy(input, *, out=None):
-    """`col_indices` with memory of its own, row-major.
-    The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+    """Computes `col_indices` as a contiguous copy instead of a view.
+
+    Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
+    the tensor.
 
     >>> torch.col_indices_copy(torch.eye(2).to_sparse_csr())
     tensor([0, 1])
@@ -9580,8 +10371,10 @@ def col_indices_copy(input, *, out=None):
 
 @_operator("ccol_indices_copy")
 def ccol_indices_copy(input, *, out=None):
-    """`ccol_indices` with memory of its own, row-major.
-    Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+    """Computes `ccol_indices` as a contiguous copy instead of a view.
+
+    Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
+    by nnz. Shares memory with the tensor.
 
     >>> torch.ccol_indices_copy(torch.eye(2).to_sparse_csc())
     tensor([0, 1, 2])
@@ -9590,8 +10383,10 @@ def ccol_indices_copy(input, *, out=None):
 
 @_operator("row_indices_copy")
 def row_indices_copy(input, *, out=None):
-    """`row_indices` with memory of its own, row-major.
-    The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+    """Computes `row_indices` as a contiguous copy instead of a view.
+
+    Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with
+    the tensor.
 
     >>> torch.row_indices_copy(torch.eye(2).to_sparse_csc())
     tensor([0, 1])
@@ -9600,7 +10395,7 @@ def row_indices_copy(input, *, out=None):
 
 @_operator("alias_copy")
 def alias_copy(input, *, out=None):
-    """The tensor with memory of its own, row-major.
+    """Returns a contiguous copy of `input`.
 
     >>> torch.alias_copy(torch.tensor([[1, 2], [3, 4]]).t()).stride()
     (2, 1)

@@ -5,7 +5,7 @@ from .._core.call import *
 
 @_operator("linalg.matmul")
 def matmul(input, other, *, out=None):
-    """Another name of `matmul`.
+    """Computes the matrix product. Alias of `matmul`.
 
     >>> torch.linalg.matmul(torch.tensor([[1, 2]]), torch.tensor([[3], [4]]))
     tensor([[11]])
@@ -14,7 +14,8 @@ def matmul(input, other, *, out=None):
 
 @_operator("linalg.cross")
 def cross(input, other, *, dim=-1, out=None):
-    """The cross product of vectors of three elements along `dim`; the other dimensions broadcast. Both have as many dimensions.
+    """Computes the cross product of 3-element vectors along `dim`. The other dimensions are broadcast;
+    both tensors must have the same number of dimensions.
 
     >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
     tensor([0, 0, 1])
@@ -23,7 +24,8 @@ def cross(input, other, *, dim=-1, out=None):
 
 @_operator("linalg.diagonal")
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
-    """Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
+    """Returns diagonal `offset` of dimensions `dim1` and `dim2` (default: the last two), as a view;
+    the diagonal is the last dimension of the result.
 
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
@@ -32,7 +34,8 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 
 @_operator("linalg.vecdot")
 def vecdot(x, y, *, dim=-1, out=None):
-    """The sum of the products of the conjugated elements of `x` and those of `y` along `dim`; the other dimensions broadcast.
+    """Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
+    are broadcast.
 
     >>> torch.linalg.vecdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
     tensor(7.)
@@ -41,7 +44,8 @@ def vecdot(x, y, *, dim=-1, out=None):
 
 @_operator("linalg.multi_dot")
 def multi_dot(tensors, *, out=None):
-    """The product of two or more matrices in the order that takes the fewest multiplications. The first may be a vector, which counts as a row, and the last, which counts as a column.
+    """Computes the product of two or more matrices in the order with the fewest multiplications. The
+    first may be a vector (a row), and the last (a column).
 
     >>> torch.linalg.multi_dot([torch.tensor([1, 2]), torch.tensor([[1, 0], [0, 1]]), torch.tensor([3, 4])])
     tensor(11)
@@ -50,7 +54,8 @@ def multi_dot(tensors, *, out=None):
 
 @_operator("linalg.matrix_power")
 def matrix_power(input, n, *, out=None):
-    """The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
+    """Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are those
+    of the inverse, and require floating-point or complex matrices. Power 0 is the identity.
 
     >>> torch.linalg.matrix_power(torch.tensor([[1., 1.], [0., 1.]]), 3)
     tensor([[1., 3.],
@@ -60,8 +65,9 @@ def matrix_power(input, n, *, out=None):
 
 @_operator("linalg.matrix_exp")
 def matrix_exp(input):
-    """The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
-    exponential revisited, 2005), in float64 or complex128.
+    """Computes the matrix exponential of square matrices (..., n, n): the sum of A^k / k!. Uses a Pade
+    approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring
+    method for the matrix exponential revisited, 2005), in float64 or complex128.
 
     >>> torch.linalg.matrix_exp(torch.tensor([[0., 1.], [0., 0.]]))
     tensor([[1., 1.],
@@ -71,7 +77,9 @@ def matrix_exp(input):
 
 @_operator("linalg.vander")
 def vander(x, *, N=None):
-    """The powers from 0 to `N` - 1, or to n - 1, of each element of vectors `x` (..., n), in rows: (..., n, N). Integers give int64.
+    """Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers of
+    `x[i]` from 0 to `N` - 1, in ascending order. `N` defaults to n. The result is int64 for
+    integers.
 
     >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
     tensor([[1, 2, 4],
@@ -81,7 +89,8 @@ def vander(x, *, N=None):
 
 @_operator("linalg.tensorinv")
 def tensorinv(input, ind=2, *, out=None):
-    """The inverse for `tensordot` over `ind` dimensions: that of the square matrix which the first `ind` dimensions make by the others, with these dimensions exchanged.
+    """Computes the inverse of a tensor for `tensordot` over `ind` dimensions. The product of the first
+    `ind` sizes must equal that of the others, which the result has first.
 
     >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
     torch.Size([6, 2, 3])
@@ -90,7 +99,8 @@ def tensorinv(input, ind=2, *, out=None):
 
 @_operator("linalg.tensorsolve")
 def tensorsolve(input, other, dims=None, *, out=None):
-    """The X of tensordot(`input`, X) = `other` over all dimensions of X. `input` has `other`'s dimensions first and then X's, once `dims` are moved to the end.
+    """Solves tensordot(`input`, X) = `other` for X, summed over all dimensions of X. The shape of
+    `input` is that of `other` followed by that of X, after `dims` are moved to the end.
 
     >>> torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3))
     tensor([1., 1., 1., 1., 1., 1.])
@@ -99,9 +109,10 @@ def tensorsolve(input, other, dims=None, *, out=None):
 
 @_operator("linalg.cholesky_ex", results="L info")
 def cholesky_ex(input, *, upper=False, check_errors=False, out=None):
-    """The Cholesky factor L of each Hermitian positive-definite matrix A = L L^H in a batch (..., n, n), of which the lower triangle is read; with `upper` the factor U of
-    A = U^H U, and the upper triangle. The diagonal is positive, the other triangle zero. `info`, int32 (...), is 0, or the order of the first leading minor that is not positive;
-    with `check_errors` that is an error instead. 16-bit floats are computed in float32.
+    """Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+    n), of which the lower triangle is read. `upper` returns U of A = U^H U, and reads the upper
+    triangle. `info`, int32 of shape (...), is 0, or the order of the first leading minor that is
+    not positive; `check_errors` makes this an error. 16-bit floats are computed in float32.
 
     >>> torch.linalg.cholesky_ex(torch.tensor([[4., 2.], [2., 5.]])).L
     tensor([[2., 0.],
@@ -111,7 +122,9 @@ def cholesky_ex(input, *, upper=False, check_errors=False, out=None):
 
 @_operator("linalg.cholesky")
 def cholesky(input, *, upper=False, out=None):
-    """As `linalg.cholesky_ex`, whose factor it gives. A matrix that is not positive-definite is an error (LinAlgError) that names its place in the batch.
+    """Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
+    n). A matrix that is not positive-definite is an error, which contains its index in the batch.
+    See `linalg.cholesky_ex`.
 
     >>> torch.linalg.cholesky(torch.tensor([[4., 2.], [2., 5.]]))
     tensor([[2., 0.],
@@ -121,9 +134,11 @@ def cholesky(input, *, upper=False, out=None):
 
 @_operator("linalg.lu_factor_ex", results="LU pivots info")
 def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
-    """Factors each matrix A = P L U in a batch (..., m, n), with rows exchanged so that pivots are largest. `LU` holds U, and below its diagonal L, whose diagonal of ones is left
-    out; `pivots`, int32 (..., min(m, n)), the row, counted from 1, that each row was exchanged with; `info`, int32 (...), 0 or the first place, counted from 1, where the
-    diagonal of U is zero, which with `check_errors` is an error. `pivot` must be true.
+    """Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in
+    compact form. `LU` contains U, and below its diagonal L, without its unit diagonal. `pivots`,
+    int32 of shape (..., min(m, n)), are LAPACK's 1-based row exchanges. `info`, int32 of shape
+    (...), is 0, or the 1-based position of the first zero on the diagonal of U; `check_errors`
+    makes this an error. `pivot` must be true.
 
     >>> torch.linalg.lu_factor_ex(torch.tensor([[1., 2.], [4., 4.]])).LU
     tensor([[4.0000, 4.0000],
@@ -133,7 +148,8 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
 
 @_operator("linalg.lu_factor", results="LU pivots")
 def lu_factor(A, *, pivot=True, out=None):
-    """As `linalg.lu_factor_ex`. A zero on the diagonal of U is an error (LinAlgError) that names its place.
+    """Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of U
+    is an error. See `linalg.lu_factor_ex`.
 
     >>> torch.linalg.lu_factor(torch.tensor([[1., 2.], [4., 4.]])).pivots
     tensor([2, 2], dtype=torch.int32)
@@ -142,8 +158,9 @@ def lu_factor(A, *, pivot=True, out=None):
 
 @_operator("linalg.lu", results="P L U")
 def lu(A, *, pivot=True, out=None):
-    """Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
-    k = min(m, n). `pivot` must be true.
+    """Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
+    permutation P (..., m, m), the unit lower triangular L (..., m, k), and the upper triangular U
+    (..., k, n), with k = min(m, n). `pivot` must be true.
 
     >>> torch.linalg.lu(torch.tensor([[1., 2.], [4., 4.]])).L
     tensor([[1.0000, 0.0000],
@@ -153,9 +170,11 @@ def lu(A, *, pivot=True, out=None):
 
 @_operator("linalg.ldl_factor_ex", results="LD pivots info")
 def ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
-    """Factors each symmetric matrix A = L D L^T in a batch (..., n, n), or Hermitian ones A = L D L^H with `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 (..., n), are
-    as LAPACK's sytrf and hetrf give them: D has blocks of one or, where pivots are negative, of two. `info`, int32 (...), is 0 or the first zero of D, counted from 1, which with
-    `check_errors` is an error.
+    """Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H
+    with `hermitian`, of which the lower triangle is read. `LD` and `pivots`, int32 of shape (...,
+    n), are those of LAPACK's sytrf and hetrf: D has 1 x 1 blocks and, where pivots are negative, 2
+    x 2 blocks. `info`, int32 of shape (...), is 0, or the 1-based position of the first zero of D;
+    `check_errors` makes this an error.
 
     >>> torch.linalg.ldl_factor_ex(torch.tensor([[2., 1.], [1., 3.]])).info
     tensor(0, dtype=torch.int32)
@@ -164,7 +183,8 @@ def ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
 
 @_operator("linalg.ldl_factor", results="LD pivots")
 def ldl_factor(input, *, hermitian=False, out=None):
-    """As `linalg.ldl_factor_ex`. A zero of D is an error (LinAlgError) that names its place.
+    """Computes the LDL decomposition of symmetric or Hermitian matrices. A zero of D is an error. See
+    `linalg.ldl_factor_ex`.
 
     >>> torch.linalg.ldl_factor(torch.tensor([[2., 1.], [1., 3.]])).pivots
     tensor([1, 2], dtype=torch.int32)
@@ -173,8 +193,10 @@ def ldl_factor(input, *, hermitian=False, out=None):
 
 @_operator("linalg.qr", results="Q R")
 def qr(A, mode="reduced", *, out=None):
-    """Factors each matrix A = Q R in a batch (..., m, n), Q with orthonormal columns, R an upper triangle. `mode` 'reduced' gives Q (..., m, k) and R (..., k, n), k = min(m, n);
-    'complete' Q (..., m, m) and R (..., m, n); 'r' an empty Q. Signs are those of LAPACK's reflections: the diagonal of R is real, and may be negative.
+    """Computes the QR decomposition A = Q R of matrices (..., m, n), with orthonormal columns of Q and
+    upper triangular R. `mode` "reduced" (default) returns Q (..., m, k) and R (..., k, n), with k =
+    min(m, n); "complete" returns Q (..., m, m) and R (..., m, n); "r" returns an empty Q. The signs
+    are those of LAPACK: the diagonal of R is real, and may be negative.
 
     >>> torch.linalg.qr(torch.tensor([[3.], [4.]])).R
     tensor([[-5.]])
@@ -183,8 +205,9 @@ def qr(A, mode="reduced", *, out=None):
 
 @_operator("linalg.householder_product")
 def householder_product(input, tau, *, out=None):
-    """The first n columns of the product of the reflections 1 - tau_i v_i v_i^H, of which v_i stands below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf` gives
-    it; `tau` (..., k) has k <= n scales.
+    """Computes the first n columns of the product of the Householder reflectors `1 - tau_i v_i v_i^H`,
+    where v_i is stored below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf`
+    returns it. `tau` has the shape (..., k) with k <= n.
 
     >>> torch.linalg.householder_product(*torch.geqrf(torch.tensor([[3.], [4.]])))
     tensor([[-0.6000],
@@ -194,8 +217,9 @@ def householder_product(input, tau, *, out=None):
 
 @_operator("linalg.matrix_sqrth")
 def matrix_sqrth(input, *, out=None):
-    """The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues,
-    which rounding gives to matrices of deficient rank, count as 0.
+    """Computes the square root of Hermitian positive-semidefinite matrices (..., n, n): the Hermitian
+    positive-semidefinite B with B B = A. The lower triangle is read. Negative eigenvalues, which
+    rounding can cause, count as 0.
 
     >>> torch.linalg.matrix_sqrth(torch.tensor([[4., 0.], [0., 9.]]))
     tensor([[2., 0.],
@@ -205,7 +229,8 @@ def matrix_sqrth(input, *, out=None):
 
 @_operator("linalg.polar", results="U H")
 def polar(A, *, out=None):
-    """Factors each matrix A = U H in a batch (..., m, n): m >= n, U (..., m, n) with orthonormal columns, and H (..., n, n) Hermitian without negative eigenvalues.
+    """Computes the polar decomposition A = U H of matrices (..., m, n), m >= n: U (..., m, n) with
+    orthonormal columns, and H (..., n, n) Hermitian positive-semidefinite.
 
     >>> torch.linalg.polar(torch.tensor([[-2.]])).H
     tensor([[2.]])
@@ -214,7 +239,7 @@ def polar(A, *, out=None):
 
 @_operator("linalg.det")
 def det(A, *, out=None):
-    """The determinant of each matrix in a batch (..., n, n): (...).
+    """Computes the determinant of square matrices (..., n, n).
 
     >>> torch.linalg.det(torch.tensor([[2., 0.], [0., 4.]]))
     tensor(8.)
@@ -223,7 +248,9 @@ def det(A, *, out=None):
 
 @_operator("linalg.slogdet", results="sign logabsdet")
 def slogdet(A, *, out=None):
-    """The determinant of each matrix in a batch (..., n, n) as `sign`, a number of size 1, or 0, and the natural logarithm of its absolute value, which is -inf then.
+    """Computes the sign and the natural logarithm of the absolute value of the determinant of square
+    matrices (..., n, n). The sign of a complex determinant has absolute value 1. A singular matrix
+    returns 0 and -inf.
 
     >>> torch.linalg.slogdet(torch.tensor([[0., 1.], [1., 0.]])).sign
     tensor(-1.)
@@ -232,8 +259,9 @@ def slogdet(A, *, out=None):
 
 @_operator("linalg.vector_norm")
 def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
-    """The vector norm over `dim`, or of all elements: the `ord`-th root of the sum of |x|^`ord`; inf is the largest |x|, -inf the smallest, 0 the number of elements that are not 0.
-    `dtype` converts elements first.
+    """Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
+    `ord` infinity is the largest |x|, minus infinity the smallest, and 0 the number of nonzero
+    elements. `dtype` converts elements first.
 
     >>> torch.linalg.vector_norm(torch.tensor([3., 4.]))
     tensor(5.)
@@ -243,10 +271,14 @@ def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
 @_operator("linalg.matrix_norm linalg.matrix_norm.str_ord")
 def matrix_norm(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
     """matrix_norm(Tensor input, Number ord, sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)
-    The norm of the matrices in two dimensions: for `ord` of 2 the largest singular value, 1 the largest sum of |x| in a column, inf in a row; with a minus the smallest instead. `dtype` converts elements first.
+    Computes the norm of matrices in the two dimensions `dim`. `ord` is 2 (largest singular value),
+    1 (largest absolute column sum), infinity (largest absolute row sum), or one of these negated
+    (the smallest instead). `dtype` converts elements first.
 
     matrix_norm(Tensor input, str ord="fro", sequence of int dim=[-2, -1], bool keepdim=False, *, dtype dtype=None)
-    As above for `ord` 'fro', the root of the sum of squares, and 'nuc', the sum of the singular values.
+    Computes the norm of matrices in the two dimensions `dim`. `ord` is "fro" (Frobenius norm,
+    default: the square root of the sum of squares) or "nuc" (nuclear norm: the sum of the singular
+    values).
 
     >>> torch.linalg.matrix_norm(torch.tensor([[1., 2.], [3., 4.]]), 1)
     tensor(6.)
@@ -256,11 +288,13 @@ def matrix_norm(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out=None
 @_operator("linalg.norm linalg.norm.ord_str")
 def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
     """norm(Tensor input, Number ord=None, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
-    A norm of vectors or matrices. With `ord`, and one number in `dim` or a tensor of one dimension, `linalg.vector_norm`; with two numbers in `dim` or a tensor of two dimensions `linalg.matrix_norm`. Without `ord` the
-    2-norm over `dim`, or of all elements.
+    Computes a vector or matrix norm. With `ord`, and one dimension in `dim` or a 1-D tensor, it is
+    `linalg.vector_norm`; with two dimensions in `dim` or a 2-D tensor, `linalg.matrix_norm`.
+    Without `ord` it is the 2-norm over `dim`, or of all elements.
 
     norm(Tensor input, str ord, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)
-    As `linalg.matrix_norm` with `ord` 'fro' or 'nuc', over the two dimensions in `dim` or those that the tensor has.
+    Computes the matrix norm `ord`, "fro" or "nuc", over the two dimensions `dim`, or those of a 2-D
+    tensor. See `linalg.matrix_norm`.
 
     >>> torch.linalg.norm(torch.tensor([3., 4.]))
     tensor(5.)
@@ -270,11 +304,14 @@ def norm(input, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
 @_operator("linalg.cond linalg.cond.p_str")
 def cond(input, p=None, *, out=None):
     """cond(Tensor input, Number p=None)
-    The condition number of each matrix in a batch (..., m, n): by default, and for `p` of 2 or -2, the ratio of its largest and smallest singular values, or of the smallest and the largest; for 1, -1, inf and -inf the
-    product of that norm of a square matrix and of its inverse, inf where there is none.
+    Computes the condition number of matrices (..., m, n). By default and for `p` = 2 it is the
+    ratio of the largest to the smallest singular value, for -2 its reciprocal. For 1, -1, infinity
+    and -infinity it is the product of that norm of a square matrix and of its inverse, and infinity
+    for a singular matrix.
 
     cond(Tensor input, str p)
-    As above with the norm 'fro' or 'nuc' of `linalg.matrix_norm`.
+    Computes the condition number of square matrices in the norm `p`, "fro" or "nuc", of
+    `linalg.matrix_norm`.
 
     >>> torch.linalg.cond(torch.tensor([[2., 0.], [0., 4.]]))
     tensor(2.)
@@ -284,17 +321,22 @@ def cond(input, p=None, *, out=None):
 @_operator("linalg.matrix_rank linalg.matrix_rank.atol_rtol_tensor linalg.matrix_rank.tol linalg.matrix_rank.tol_tensor")
 def matrix_rank(input, tol=None, *, atol=None, rtol=None, hermitian=False, out=None):
     """matrix_rank(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)
-    The number of singular values of each matrix in a batch (..., m, n) that are greater than max(`atol`, `rtol` times the largest), int64 (...). `atol` is 0 unless given; `rtol` the dtype's epsilon times
-    max(m, n), or 0 where `atol` is given and positive. With `hermitian` the absolute values of eigenvalues are counted, and the lower triangle read.
+    Computes the rank of matrices (..., m, n), int64 of shape (...): the number of singular values
+    greater than max(atol, rtol * largest). `atol` defaults to 0, and `rtol` to the machine epsilon
+    times max(m, n), or to 0 if `atol` is positive. `hermitian` counts absolute eigenvalues instead,
+    and reads the lower triangle.
 
     matrix_rank(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)
-    As above with tensors that broadcast with the batch.
+    Computes the rank of matrices with tolerances given as tensors, which are broadcast with the
+    batch. See `linalg.matrix_rank`.
 
     matrix_rank(Tensor input, float tol, bool hermitian=False)
-    As above with `tol` for `atol`, and an `rtol` of 0.
+    Computes the rank of matrices with the absolute tolerance `tol` and a relative tolerance of 0.
+    See `linalg.matrix_rank`.
 
     matrix_rank(Tensor input, Tensor tol, bool hermitian=False)
-    As above with a tensor that broadcasts with the batch.
+    Computes the rank of matrices with the absolute tolerance `tol`, a tensor that is broadcast with
+    the batch, and a relative tolerance of 0. See `linalg.matrix_rank`.
 
     >>> torch.linalg.matrix_rank(torch.tensor([[1., 2.], [2., 4.]]))
     tensor(1)
@@ -304,17 +346,20 @@ def matrix_rank(input, tol=None, *, atol=None, rtol=None, hermitian=False, out=N
 @_operator("linalg.pinv linalg.pinv.atol_rtol_tensor linalg.pinv.rcond linalg.pinv.rcond_tensor")
 def pinv(input, rcond=None, *, atol=None, rtol=None, hermitian=False, out=None):
     """pinv(Tensor input, *, float atol=None, float rtol=None, bool hermitian=False)
-    The pseudoinverse (..., n, m) of each matrix in a batch (..., m, n), of whose singular values those that are not greater than max(`atol`, `rtol` times the largest) count as zero. The defaults, and
-    `hermitian`, are those of `linalg.matrix_rank`.
+    Computes the Moore-Penrose pseudoinverse (..., n, m) of matrices (..., m, n). Singular values
+    that are not greater than max(atol, rtol * largest) count as 0. The defaults and `hermitian` are
+    those of `linalg.matrix_rank`.
 
     pinv(Tensor input, *, Tensor atol=None, Tensor rtol=None, bool hermitian=False)
-    As above with tensors that broadcast with the batch.
+    Computes the pseudoinverse of matrices with tolerances given as tensors, which are broadcast
+    with the batch. See `linalg.pinv`.
 
     pinv(Tensor input, float rcond, bool hermitian=False)
-    As above with `rcond` for `rtol`.
+    Computes the pseudoinverse of matrices with the relative tolerance `rcond`. See `linalg.pinv`.
 
     pinv(Tensor input, Tensor rcond, bool hermitian=False)
-    As above with a tensor that broadcasts with the batch.
+    Computes the pseudoinverse of matrices with the relative tolerance `rcond`, a tensor that is
+    broadcast with the batch. See `linalg.pinv`.
 
     >>> torch.linalg.pinv(torch.tensor([[2., 0.], [0., 0.]]))
     tensor([[0.5000, 0.0000],
@@ -324,8 +369,10 @@ def pinv(input, rcond=None, *, atol=None, rtol=None, hermitian=False, out=None):
 
 @_operator("linalg.solve_ex", results="result info")
 def solve_ex(A, B, *, left=True, check_errors=False, out=None):
-    """The X of A X = B, or of X A = B where `left` is false, for square matrices A (..., n, n). B is matrices, whose batch broadcasts with A's, or vectors: of shape (n), or of A's shape but for
-    the last size. `info`, int32, is 0 for each A, or the first zero pivot, counted from 1, with which X is undefined; with `check_errors` that is an error.
+    """Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
+    n, n). B contains matrices, whose batch is broadcast with that of A, or vectors: its shape is
+    (n), or that of A without the last size. `info`, int32, is 0 for each A, or the 1-based position
+    of the first zero pivot, for which X is undefined; `check_errors` makes this an error.
 
     >>> torch.linalg.solve_ex(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 8.])).result
     tensor([1., 2.])
@@ -334,7 +381,8 @@ def solve_ex(A, B, *, left=True, check_errors=False, out=None):
 
 @_operator("linalg.solve")
 def solve(A, B, *, left=True, out=None):
-    """As `linalg.solve_ex`, whose X it gives. A singular A is an error (LinAlgError) that names its place in the batch.
+    """Solves the linear equations A X = B, or X A = B if `left` is false, for square matrices A (...,
+    n, n). A singular A is an error, which contains its index in the batch. See `linalg.solve_ex`.
 
     >>> torch.linalg.solve(torch.tensor([[2., 0.], [0., 4.]]), torch.tensor([2., 8.]))
     tensor([1., 2.])
@@ -343,7 +391,9 @@ def solve(A, B, *, left=True, out=None):
 
 @_operator("linalg.inv_ex", results="inverse info")
 def inv_ex(A, *, check_errors=False, out=None):
-    """The inverse of each matrix in a batch (..., n, n). `info`, int32 (...), is 0, or the first zero pivot, counted from 1, with which the inverse is undefined; with `check_errors` that is an error.
+    """Computes the inverse of square matrices (..., n, n). `info`, int32 of shape (...), is 0, or the
+    1-based position of the first zero pivot, for which the inverse is undefined; `check_errors`
+    makes this an error.
 
     >>> torch.linalg.inv_ex(torch.tensor([[2., 0.], [0., 4.]])).inverse
     tensor([[0.5000, 0.0000],
@@ -353,7 +403,8 @@ def inv_ex(A, *, check_errors=False, out=None):
 
 @_operator("linalg.inv")
 def inv(A, *, out=None):
-    """As `linalg.inv_ex`, whose inverse it gives. A singular matrix is an error (LinAlgError) that names its place in the batch.
+    """Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
+    contains its index in the batch.
 
     >>> torch.linalg.inv(torch.tensor([[2., 0.], [0., 4.]]))
     tensor([[0.5000, 0.0000],
@@ -363,8 +414,9 @@ def inv(A, *, out=None):
 
 @_operator("linalg.solve_triangular")
 def solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=None):
-    """The X of A X = B, or of X A = B where `left` is false, for the upper or lower triangle of matrices A (..., n, n), which is all that is read of them; with `unitriangular` not the
-    diagonal, which counts as ones. Batches broadcast. A zero on the diagonal gives infinities and NaN.
+    """Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (..., n,
+    n); the other triangle is not read. `unitriangular` assumes a diagonal of ones. Batches are
+    broadcast. A zero on the diagonal returns infinity and NaN.
 
     >>> torch.linalg.solve_triangular(torch.tensor([[2., 9.], [1., 4.]]), torch.tensor([[2.], [9.]]), upper=False)
     tensor([[1.],
@@ -374,7 +426,8 @@ def solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=Non
 
 @_operator("linalg.lu_solve")
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
-    """The X of A X = B, or of X A = B where `left` is false, for the A that `linalg.lu_factor` factored into `LU` and `pivots`; with `adjoint` for A^H. Batches broadcast.
+    """Solves A X = B, or X A = B if `left` is false, from the LU decomposition `LU` and `pivots` of A
+    that `linalg.lu_factor` returned; `adjoint` solves with A^H. Batches are broadcast.
 
     >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(torch.tensor([[2., 0.], [0., 4.]])), torch.tensor([[2.], [8.]]))
     tensor([[1.],
@@ -384,7 +437,8 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 
 @_operator("linalg.ldl_solve")
 def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
-    """The X of A X = B for the A that `linalg.ldl_factor` factored into `LD` and `pivots`, with the same `hermitian`. B's batch broadcasts.
+    """Solves A X = B from the LDL decomposition `LD` and `pivots` of A that `linalg.ldl_factor`
+    returned, with the same `hermitian`. The batch of B is broadcast.
 
     >>> torch.linalg.ldl_solve(*torch.linalg.ldl_factor(torch.tensor([[2., 0.], [0., 4.]])), torch.tensor([[2.], [8.]]))
     tensor([[1.],
@@ -394,10 +448,18 @@ def ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
 
 @_operator("linalg.lstsq", results="solution residuals rank singular_values")
 def lstsq(input, b, rcond=None, *, driver=None, out=None):
-    """The X (..., n, k) with the least |A X - B|, and of several the smallest, for matrices A (..., m, n) and B (..., m, k) or vectors (..., m). `driver` is the routine of LAPACK: 'gelsy', which is taken
-    where none is given, by QR with pivots; 'gels' by QR, for matrices of full rank; 'gelsd' and 'gelss' by singular values, of which those up to `rcond` times the largest count as zero
-    (as for 'gelsy'; by default the dtype's epsilon times max(m, n)). `residuals` (..., k) are the sums of squares that are left where m > n and all matrices have full rank, and 'gelsy' is not the
-    driver; `rank`, int64 (...), is empty for 'gels'; `singular_values` are those of A for 'gelsd' and 'gelss'. What is not computed is empty. Refuses meta tensors: which results are empty depends on ranks.
+    """Solves linear least-squares problems: the X (..., n, k) that minimizes |A X - B|, with the
+    smallest norm if there are several, for matrices A (..., m, n) and B (..., m, k) or vectors
+    (..., m).
+
+    `driver` is the LAPACK routine: "gelsy" (default, QR with pivoting), "gels" (QR, for matrices of
+    full rank), or "gelsd" and "gelss" (SVD). Singular values up to `rcond` times the largest count
+    as 0, except for gels; the default is the machine epsilon times max(m, n).
+
+    `residuals` (..., k) are the sums of squared residuals if m > n, all matrices have full rank and
+    the driver is not gelsy; `rank` is int64 of shape (...), empty for gels; `singular_values` are
+    those of A for gelsd and gelss. Results that are not computed are empty. Meta tensors are an
+    error, because shapes depend on ranks.
 
     >>> torch.linalg.lstsq(torch.tensor([[1.], [1.]]), torch.tensor([[1.], [3.]])).solution
     tensor([[2.0000]])
@@ -406,8 +468,10 @@ def lstsq(input, b, rcond=None, *, driver=None, out=None):
 
 @_operator("linalg.eigh", results="eigenvalues eigenvectors")
 def eigh(input, UPLO="L", *, out=None):
-    """Eigenvalues, real and in rising order (..., n), and orthonormal eigenvectors, in columns (..., n, n), of Hermitian matrices (..., n, n) of which the triangle `UPLO` is read. Each vector may be
-    multiplied by any number of size 1; it comes as LAPACK's syevd and heevd give it. Matrices that are not finite are an error (LinAlgError).
+    """Computes the eigenvalues, real and in ascending order (..., n), and orthonormal eigenvectors, as
+    columns (..., n, n), of Hermitian matrices (..., n, n), of which the triangle `UPLO` ("L" or
+    "U") is read. Eigenvectors are unique up to a factor of absolute value 1; they are those of
+    LAPACK's syevd and heevd. Matrices that are not finite are an error.
 
     >>> torch.linalg.eigh(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
     tensor([1., 2.])
@@ -416,7 +480,7 @@ def eigh(input, UPLO="L", *, out=None):
 
 @_operator("linalg.eigvalsh")
 def eigvalsh(input, UPLO="L", *, out=None):
-    """The eigenvalues of `linalg.eigh`.
+    """Computes the eigenvalues of Hermitian matrices, in ascending order. See `linalg.eigh`.
 
     >>> torch.linalg.eigvalsh(torch.tensor([[2., 0.], [0., 1.]]))
     tensor([1., 2.])
@@ -425,8 +489,9 @@ def eigvalsh(input, UPLO="L", *, out=None):
 
 @_operator("linalg.eig", results="eigenvalues eigenvectors")
 def eig(input, *, out=None):
-    """Complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, in columns (..., n, n), of square matrices (..., n, n). Vectors have norm 1, and their largest part is real where LAPACK's geev makes it
-    so. Matrices that are not finite are an error (LinAlgError).
+    """Computes the complex eigenvalues (..., n), in LAPACK's order, and eigenvectors, as columns (...,
+    n, n), of square matrices (..., n, n). Eigenvectors have norm 1, scaled as by LAPACK's geev.
+    Matrices that are not finite are an error.
 
     >>> torch.linalg.eig(torch.tensor([[2., 0.], [0., 1.]])).eigenvalues
     tensor([2.+0.j, 1.+0.j])
@@ -435,7 +500,7 @@ def eig(input, *, out=None):
 
 @_operator("linalg.eigvals")
 def eigvals(input, *, out=None):
-    """The eigenvalues of `linalg.eig`.
+    """Computes the complex eigenvalues of square matrices. See `linalg.eig`.
 
     >>> torch.linalg.eigvals(torch.tensor([[0., -1.], [1., 0.]]))
     tensor([0.+1.j, 0.-1.j])
@@ -444,9 +509,11 @@ def eigvals(input, *, out=None):
 
 @_operator("linalg.svd", results="U S Vh")
 def svd(A, full_matrices=True, *, driver=None, out=None):
-    """Factors each matrix A = U diag(S) Vh in a batch (..., m, n): U (..., m, m) and Vh (..., n, n) with orthonormal columns, of which only k = min(m, n) are computed where `full_matrices` is false, and S
-    (..., k), real, not negative and in falling order. A column of U and the row of Vh may both be multiplied by a number of size 1; they come as LAPACK's gesdd gives them. `driver` is for
-    other devices. Matrices that are not finite are an error (LinAlgError).
+    """Computes the singular value decomposition (SVD) A = U diag(S) Vh of matrices (..., m, n): U
+    (..., m, m) and Vh (..., n, n) are unitary, and S (..., k), k = min(m, n), is real, nonnegative
+    and in descending order. With `full_matrices` false, U is (..., m, k) and Vh (..., k, n).
+    Singular vectors are unique up to a factor of absolute value 1; they are those of LAPACK's
+    gesdd. `driver` applies to other devices. Matrices that are not finite are an error.
 
     >>> torch.linalg.svd(torch.tensor([[3., 0.], [0., 4.]])).S
     tensor([4., 3.])
@@ -455,7 +522,7 @@ def svd(A, full_matrices=True, *, driver=None, out=None):
 
 @_operator("linalg.svdvals")
 def svdvals(A, *, driver=None, out=None):
-    """The singular values of `linalg.svd`.
+    """Computes the singular values of matrices, in descending order. See `linalg.svd`.
 
     >>> torch.linalg.svdvals(torch.tensor([[3., 0.], [0., 4.]]))
     tensor([4., 3.])

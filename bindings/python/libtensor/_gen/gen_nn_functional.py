@@ -5,8 +5,9 @@ from .._core.call import *
 
 @_operator("pdist")
 def pdist(input, p=2):
-    """The `p`-norm, `p` >= 0, of the difference of every two rows of `input` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
-    p of 0 counts the differing elements, inf takes the largest difference.
+    """Computes the `p`-norm distances between all pairs of rows of `input` of shape (N, M). Returns a
+    vector of length N*(N - 1)/2: the distances of row 0 to rows 1, 2, ..., then those of row 1, and
+    so on (the condensed distance matrix).
 
     >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
     tensor([5.0000, 1.0000, 4.2426])
@@ -15,8 +16,9 @@ def pdist(input, p=2):
 
 @_operator("cosine_similarity")
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
-    is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
+    """Computes the cosine similarity of `x1` and `x2` along `dim`: `sum(x1 * x2) / (max(|x1|, eps) *
+    max(|x2|, eps))`. Shapes are broadcast, and `dim` refers to the broadcast shape. dtypes are
+    promoted; at least one must be floating-point.
 
     >>> torch.cosine_similarity(torch.tensor([[1., 0.], [3., 4.]]), torch.tensor([[1., 1.], [4., 3.]]))
     tensor([0.7071, 0.9600])
@@ -347,7 +349,7 @@ def glu(input, dim=-1):
 
 @_operator("nn.softmin")
 def softmin(input, dim, dtype=None):
-    """Computes `softmax(-self)` along `dim`. `dtype` converts the elements first.
+    """Computes `softmax(-input)` along `dim`. `dtype` converts the elements first.
 
     >>> torch.nn.functional.softmin(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
@@ -356,22 +358,26 @@ def softmin(input, dim, dtype=None):
 
 @_operator("nn.softmax")
 def softmax(input, dim, dtype=None, *, out=None):
-    """Another name of `softmax`.
-    e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+    """Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
+    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+
+    Alias of `softmax`.
     """
 
 
 @_operator("nn.log_softmax")
 def log_softmax(input, dim, dtype=None, *, out=None):
-    """Another name of `log_softmax`.
-    Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+    """Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
+    overflow or cancellation. `dtype` converts elements first.
+
+    Alias of `log_softmax`.
     """
 
 
 @_operator("nn.gumbel_softmax")
 def gumbel_softmax(input, tau=1.0, hard=False, eps=1e-10, dim=-1, *, generator=None):
     """Samples from the Gumbel-softmax (concrete) distribution with logits `input` along `dim`:
-    `softmax((self + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
+    `softmax((input + g) / tau)`, where g is standard Gumbel noise from `generator`. Samples approach
     one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the
     gradient of the soft samples (straight-through estimator). `eps` is ignored.
 
@@ -387,6 +393,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     `query` of shape (..., L, E), `key` (..., S, E) and `value` (..., S, Ev). Returns a tensor of
     shape (..., L, Ev); leading dimensions are broadcast. The L x S matrix of weights is not stored,
     except with dropout.
+
     `scale` defaults to 1 / sqrt(E). `attn_mask`, broadcast to (..., L, S), is added to the scores,
     or, of dtype bool, is true where a query may attend to a key. `is_causal` masks the keys after
     position i for query i, and excludes `attn_mask`. A query that is masked completely returns
@@ -405,12 +412,14 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training=True, key_padding_mask=None, need_weights=True, attn_mask=None, use_separate_proj_weight=False, q_proj_weight=None, k_proj_weight=None, v_proj_weight=None, static_k=None, static_v=None, average_attn_weights=True, is_causal=False):
     """Computes multi-head attention with `num_heads` heads, as the layer `MultiheadAttention` does.
     `query` has the shape (L, N, E), `key` and `value` (S, N, E); N may be missing.
+
     Inputs are projected by the thirds of `in_proj_weight` and `in_proj_bias`, or, with
     `use_separate_proj_weight`, by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`. Each head
     attends with its part of the features; `out_proj_weight` and `out_proj_bias` project the
     concatenated results. `bias_k` and `bias_v` append a key and a value, `add_zero_attn` appends
     zeros, and `static_k` and `static_v` of shape (N * num_heads, S, E / num_heads) replace
     projected ones.
+
     `key_padding_mask` of shape (N, S) and `attn_mask` of shape (L, S) or (N * num_heads, L, S) are
     added to the scores, or, of dtype bool, are true for ignored positions. `is_causal` declares
     that `attn_mask` is the causal mask. `dropout_p` applies if `training` is true. Returns the
@@ -430,7 +439,8 @@ def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     """conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
     Applies a 1-D convolution (cross-correlation) to `input` of shape (N, C_in, L) or (C_in, L) with
     `weight` of shape (C_out, C_in / groups, K): `out[n, o, i] = bias[o] + sum over c, k of
-    weight[o, c, k] * self[n, c, i*stride + k*dilation - padding]`.
+    weight[o, c, k] * input[n, c, i*stride + k*dilation - padding]`.
+
     `stride` is the distance between windows, `padding` the number of zeros added at each end, and
     `dilation` the distance between kernel elements. `groups` divides the input and output channels
     into groups that are convolved separately; it must divide C_in and C_out. Returns a tensor of
@@ -453,6 +463,7 @@ def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), g
     Applies a 2-D convolution (cross-correlation) to images `input` of shape (N, C_in, H, W) or
     (C_in, H, W) with `weight` of shape (C_out, C_in / groups, KH, KW), and adds `bias` of shape
     (C_out).
+
     `stride`, `padding`, `dilation` and `groups` are those of `conv1d`; each of the first three is
     one number for both dimensions, or (height, width). Returns a tensor of shape (N, C_out, H_out,
     W_out), in channels-last memory format if `input` or `weight` is.
@@ -490,6 +501,7 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
     """Applies a 1-D transposed convolution (deconvolution, fractionally strided convolution) to `input`
     of shape (N, C_in, L) or (C_in, L) with `weight` of shape (C_in, C_out / groups, K), and adds
     `bias` of shape (C_out). It computes the gradient of `conv1d` with respect to its input.
+
     `stride`, `padding`, `dilation` and `groups` are those of the convolution. Returns a tensor of
     shape (N, C_out, L_out) with L_out = (L - 1)*stride - 2*padding + dilation*(K - 1) +
     output_padding + 1. `output_padding` selects one of the lengths that a strided convolution maps
@@ -705,9 +717,8 @@ def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
 
 @_operator("nn.linear")
 def linear(input, weight, bias=None, *, out=None):
-    """Applies a linear transformation: `self @ weight.T + bias`. `input` has the shape (...,
-    in_features), `weight` (out_features, in_features) or (in_features), and `bias` (out_features)
-    or ().
+    """Applies a linear transformation: `input @ weight.T + bias`. `input` has the shape (..., K),
+    `weight` (M, K), and `bias` (M); without `bias`, `weight` may be a vector (K).
 
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[1., 0.], [1., 1.]]), torch.tensor([0., 10.]))
     tensor([[ 1., 13.]])
@@ -789,9 +800,10 @@ def channel_shuffle(input, groups):
 
 @_operator("native_channel_shuffle")
 def native_channel_shuffle(input, groups):
-    """Another name of `channel_shuffle`.
-    Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
+    """Interleaves the channels (dimension 1) of `groups` groups: takes one channel of each group in
     turn.
+
+    Alias of `channel_shuffle`.
 
     >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
     tensor([0, 2, 1, 3])
@@ -802,6 +814,7 @@ def native_channel_shuffle(input, groups):
 def pad(input, pad, mode="constant", value=None):
     """Pads the last dimensions of `input`. `pad` lists the number of elements added before and after
     the last dimension, then those of the dimension before it, and so on; negative numbers crop.
+
     `mode` is "constant" (default), which fills with `value` (default 0), "reflect", which mirrors
     without repeating the edge, "replicate", which repeats the edge, or "circular", which wraps
     around. The last three pad the last 1 to 3 dimensions of a batch with channels.
@@ -855,8 +868,9 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2.0, sca
 
 @_operator("nn.l1_loss")
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """Computes the absolute error (L1 loss): `weight * |self - target|`. A mean is divided by the sum
+    """Computes the absolute error (L1 loss): `weight * |input - target|`. A mean is divided by the sum
     of `weight`, if given.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -867,8 +881,9 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 @_operator("nn.mse_loss")
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
-    """Computes the squared error (mean squared error, L2 loss): `weight * (self - target)**2`. A mean
+    """Computes the squared error (mean squared error, L2 loss): `weight * (input - target)**2`. A mean
     is divided by the sum of `weight`, if given.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -880,7 +895,8 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 @_operator("nn.smooth_l1_loss")
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Computes the smooth L1 loss: `d**2 / (2 * beta)` where |d| < `beta`, and `|d| - beta / 2`
-    elsewhere, with d = `self - target`.
+    elsewhere, with d = `input - target`.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -892,7 +908,8 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 @_operator("nn.huber_loss")
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Computes the Huber loss: `d**2 / 2` where |d| < `delta`, and `delta * (|d| - delta / 2)`
-    elsewhere, with d = `self - target`, multiplied by `weight`.
+    elsewhere, with d = `input - target`, multiplied by `weight`.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 
     >>> torch.nn.functional.huber_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), delta=2)
@@ -903,9 +920,10 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 @_operator("nn.kl_div")
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """Computes the Kullback-Leibler divergence of log probabilities `input` from probabilities
-    `target`: `target * (log(target) - self)`. With `log_target`, `target` contains log
+    `target`: `target * (log(target) - input)`. With `log_target`, `target` contains log
     probabilities. `reduction` "batchmean" divides the sum by the batch size, which is the
     mathematical definition.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -921,6 +939,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     shape (N) or (N, d1, ...). An unbatched `input` has the shape (C). `weight` of shape (C) rescales
     classes; a mean is divided by the sum of the weights of the targets. Targets equal to
     `ignore_index` do not contribute.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -932,10 +951,11 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 @_operator("nn.cross_entropy")
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
     """Computes the cross-entropy loss for classification from unnormalized logits `input` of shape (C),
-    (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(self))` over the class dimension. `target`
+    (N, C) or (N, C, d1, ...): `nll_loss(log_softmax(input))` over the class dimension. `target`
     contains class indices (int64), of shape (N) or (N, d1, ...), or class probabilities, of the
     shape of `input`. `weight` of shape (C) rescales classes, and targets equal to `ignore_index` do
     not contribute. `label_smoothing`, from 0 to 1, mixes the targets with the uniform distribution.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -946,8 +966,9 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
 
 @_operator("nn.binary_cross_entropy")
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """Computes the binary cross-entropy of probabilities `input`: `-weight * (target * log(self) + (1 -
-    target) * log(1 - self))`. Logarithms are clamped to at least -100.
+    """Computes the binary cross-entropy of probabilities `input`: `-weight * (target * log(input) + (1 -
+    target) * log(1 - input))`. Logarithms are clamped to at least -100.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -958,9 +979,10 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 @_operator("nn.binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
-    """Computes `binary_cross_entropy(sigmoid(self), target)` from logits `input` in a numerically
+    """Computes `binary_cross_entropy(sigmoid(input), target)` from logits `input` in a numerically
     stable form. `weight` multiplies the loss, and `pos_weight` the term of positive targets; both
     are broadcast.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -971,10 +993,11 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
 
 @_operator("nn.poisson_nll_loss")
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"):
-    """Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(self)
-    - target * self`, where `input` is the log rate, or `self - target * log(self + eps)` if
+    """Computes the negative log-likelihood of counts `target` under a Poisson distribution: `exp(input)
+    - target * input`, where `input` is the log rate, or `input - target * log(input + eps)` if
     `log_input` is false. `full` adds Stirling's approximation of the omitted term, for targets
     greater than 1.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -986,9 +1009,10 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
 @_operator("nn.gaussian_nll_loss")
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
     """Computes the negative log-likelihood of `target` under normal distributions with mean `input` and
-    variance `var`: `(log(var) + (self - target)**2 / var) / 2`. The variance is clamped to at least
+    variance `var`: `(log(var) + (input - target)**2 / var) / 2`. The variance is clamped to at least
     `eps`. `full` adds the constant log(2*pi) / 2. `var` has the shape of `input`, lacks its last
     dimension, or has size 1 in one dimension.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
 
     >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1., 1.]))
@@ -1000,6 +1024,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """Computes the hinge embedding loss of distances `input`: `x` where `target` is 1, and `max(0,
     margin - x)` where it is -1.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -1012,6 +1037,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """Computes the margin ranking loss: `max(0, margin - target * (input1 - input2))`. `target` is 1
     where `input1` should be ranked higher, and -1 where `input2` should be.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -1022,8 +1048,9 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 @_operator("nn.soft_margin_loss")
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
-    """Computes the logistic loss of two-class classification: `log(1 + exp(-target * self))`, with
+    """Computes the logistic loss of two-class classification: `log(1 + exp(-target * input))`, with
     labels 1 and -1.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each element.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -1036,6 +1063,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Computes the multi-class hinge loss: for a sample x of shape (C), a row of `input`, of class y,
     `weight[y] * (sum over j != y of max(0, margin - x[y] + x[j])**p) / C`. `p` is 1 or 2.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -1049,6 +1077,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     """Computes the multi-label hinge loss: for a sample x of shape (C), a row of `input`, the sum of
     `max(0, 1 - x[y] + x[j])` over its labels y and all other classes j, divided by C. The row of
     `target` lists the labels of the sample; the first negative number ends the list.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -1061,6 +1090,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Computes the mean of `binary_cross_entropy_with_logits` over the classes (the last dimension) of
     each sample, each class multiplied by its `weight`.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -1073,6 +1103,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """Computes the cosine embedding loss: `1 - cos(input1, input2)` where `target` is 1, and `max(0,
     cos(input1, input2) - margin)` where it is -1. The inputs have the shape (N, D) or (D).
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -1086,6 +1117,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, 
     """Computes the triplet margin loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`,
     where d is `pairwise_distance` with `p` and `eps`. With `swap`, d(positive, negative) is used
     instead of d(anchor, negative) where it is smaller.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
     `size_average` and `reduce` are deprecated forms of it.
 
@@ -1100,11 +1132,13 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     Computes the connectionist temporal classification (CTC) loss: the negative log probability of
     the target sequences, summed over all alignments to the T time steps, where the class `blank`
     separates labels.
+
     `log_probs` of shape (T, N, C) or (T, C), float32 or float64, are results of `log_softmax`.
     `targets` are class indices of shape (N, S), or the concatenated sequences. `input_lengths` and
     `target_lengths` are the lengths of each sample. `zero_infinity` replaces infinite losses, of
     targets that are too long, by 0. `reduction` is "none" for the loss of each sample, "mean" for
     the mean of the losses divided by the target lengths (default), or "sum".
+
     The gradient includes that of `log_softmax`.
 
     ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction="mean", bool zero_infinity=False)
@@ -1117,11 +1151,13 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 @_operator("nn.linear_cross_entropy")
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, batch_chunk_size=None):
-    """Computes `cross_entropy(self @ linear_weight.T + linear_bias, target)`: a linear layer and the
+    """Computes `cross_entropy(input @ linear_weight.T + linear_bias, target)`: a linear layer and the
     cross-entropy loss, fused. Rows of `linear_weight` correspond to classes; with further
     dimensions, classes are its first dimension. `ignore_index` defaults to -100.
+
     `batch_chunk_size` limits the number of samples whose logits are in memory together; they are
     recomputed in the backward pass. `label_smoothing` and further dimensions disable this.
+
     `reduction` of the loss is "mean" (default), "sum", or "none" for the loss of each sample.
 
     >>> torch.nn.functional.linear_cross_entropy(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.], [0., 2.]]), torch.tensor([1]))
@@ -1153,10 +1189,11 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
 @_operator("nn.rms_norm")
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """Another name of `rms_norm`.
-    Applies root mean square normalization over the last dimensions, whose sizes are
+    """Applies root mean square normalization over the last dimensions, whose sizes are
     `normalized_shape`: `x / sqrt(mean(x**2) + eps) * weight`. `eps` defaults to the machine epsilon
     of the dtype of the computation, which is float32 for 16-bit floats.
+
+    Alias of `rms_norm`.
 
     >>> torch.nn.functional.rms_norm(torch.tensor([[1., 7.]]), [2], torch.tensor([5., 10.]))
     tensor([[ 1., 14.]])
@@ -1238,6 +1275,7 @@ def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
 def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
     """Applies 1-D max pooling to `input` of shape (N, C, L) or (C, L): each output element is the
     maximum of a window of `kernel_size` elements. The maximum of a window that contains NaN is NaN.
+
     Windows start `stride` elements apart (default: `kernel_size`); their elements are `dilation`
     apart. `padding` positions are added at each end and ignored by the maximum; it must be at most
     half of the kernel size. `ceil_mode` rounds the output length up instead of down; a window that
@@ -1480,6 +1518,7 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
     """Applies 2-D fractional max pooling to images `input` of shape (N, C, H, W) or (C, H, W): the
     maximum of each window of `kernel_size` elements, where the steps between windows alternate
     pseudo-randomly between two lengths (Graham, arXiv:1412.6071).
+
     The output has the size `output_size`, or `output_ratio` times the size of the image; exactly
     one of them is required. `random_samples` of shape (N, C, 2), with values from 0 to 1, determine
     the steps; by default they are drawn from `generator`. NaN counts as the maximum.
@@ -1550,13 +1589,15 @@ def fold(input, output_size, kernel_size, dilation=(1,), padding=(0,), stride=(1
 def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """lstm(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
     Applies a multi-layer long short-term memory (LSTM) network to sequences `input` of shape (L, N,
-    features), or (N, L, features) with `batch_first`. Each time step computes `i, f, o =
-    sigmoid(...)`, `g = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1)
-    + i g` and `h_t = o tanh(c_t)`.
-    `hx` are the initial hidden and cell states, of shape (num_layers * directions, N, hidden).
-    `params` lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction,
-    with the gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In
-    training (`train`), `dropout` is applied to the outputs of all layers but the last.
+    H_in), or (N, L, H_in) with `batch_first`. Each time step computes `i, f, o = sigmoid(...)`, `g
+    = tanh(...)` of `w_ih x_t + b_ih + w_hh h_(t-1) + b_hh`, then `c_t = f c_(t-1) + i g` and `h_t =
+    o tanh(c_t)`.
+
+    `hx` are the initial hidden and cell states, of shape (layers * directions, N, H). `params`
+    lists w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the
+    gates in the order i, f, g, o, and the projection w_hr if h is smaller than c. In training
+    (`train`), `dropout` is applied to the outputs of all layers but the last.
+
     Returns the hidden states of the last layer at all time steps, both directions concatenated if
     `bidirectional`, and the final hidden and cell states of all layers.
 
@@ -1686,6 +1727,7 @@ def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_len
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """Resizes (upsamples or downsamples) signals of shape (N, C, L), images (N, C, H, W) or volumes
     (N, C, D, H, W) to `size`, or by `scale_factor`; each is one number, or one for each dimension.
+
     `mode` is "nearest" (default), "nearest-exact", which selects the element with the closest
     center, "linear" (3 dimensions), "bilinear", "bicubic" or "lanczos" (4), "trilinear" (5), or
     "area" (adaptive average pooling). `align_corners` aligns the centers of the corner elements
@@ -1702,7 +1744,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 @_operator("nn.upsample")
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """Resizes `input`. Equivalent to `interpolate`.
-    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    Deprecated: use interpolate. The first call reports a warning.
 
     >>> torch.nn.functional.upsample(torch.tensor([[[1., 3.]]]), 4)
     tensor([[[1., 1., 3., 3.]]])
@@ -1713,7 +1756,8 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
 def upsample_nearest(input, size=None, scale_factor=None):
     """Resizes `input` by nearest-neighbor interpolation. Equivalent to `interpolate` with the mode
     "nearest".
-    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    Deprecated: use interpolate. The first call reports a warning.
 
     >>> torch.nn.functional.upsample_nearest(torch.tensor([[[1., 3.]]]), 4)
     tensor([[[1., 1., 3., 3.]]])
@@ -1724,7 +1768,8 @@ def upsample_nearest(input, size=None, scale_factor=None):
 def upsample_bilinear(input, size=None, scale_factor=None):
     """Resizes images by bilinear interpolation. Equivalent to `interpolate` with the mode "bilinear"
     and `align_corners`.
-    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    Deprecated: use interpolate. The first call reports a warning.
 
     >>> torch.nn.functional.upsample_bilinear(torch.tensor([[[[1., 3.]]]]), (1, 3))
     tensor([[[[1., 2., 3.]]]])
@@ -1765,6 +1810,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     """Samples images `input` of shape (N, C, H, W) at the positions `grid` of shape (N, H_out, W_out,
     2): returns a tensor of shape (N, C, H_out, W_out). Volumes of shape (N, C, D, H, W) require a
     grid of shape (N, D_out, H_out, W_out, 3).
+
     Positions are (x, y) or (x, y, z); -1 and 1 are the edges of the image, or, with
     `align_corners`, the centers of the corner elements. `mode` is "bilinear" (default, trilinear
     for volumes), "nearest" or "bicubic". Outside of the image, `padding_mode` "zeros" (default)
@@ -1800,7 +1846,7 @@ def affine_grid_generator(theta, size, align_corners):
 
 @_operator("relu", switches=True)
 def relu(input, inplace=False):
-    """Replaces negative elements by 0.
+    """Applies the rectified linear unit to each element: `max(x, 0)`.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
@@ -1809,7 +1855,7 @@ def relu(input, inplace=False):
 
 @_operator("relu", inplace=True)
 def relu_(input):
-    """Replaces negative elements by 0.
+    """Applies the rectified linear unit to each element: `max(x, 0)`.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])

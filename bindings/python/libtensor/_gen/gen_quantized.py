@@ -5,7 +5,8 @@ from .._core.call import *
 
 @_operator("quantized.add")
 def add(qa, qb, scale, zero_point):
-    """The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+    """Computes the sum of two tensors quantized per tensor, with the same dtype, and quantizes it with
+    `scale` and `zero_point`.
 
     >>> q = torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.add(q, q, 0.5, 0).dequantize()
@@ -15,7 +16,8 @@ def add(qa, qb, scale, zero_point):
 
 @_operator("quantized.add_relu")
 def add_relu(qa, qb, scale, zero_point):
-    """The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+    """Computes the ReLU of the sum of two tensors quantized per tensor, with the same dtype, and
+    quantizes it with `scale` and `zero_point`.
 
     >>> q = torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.add_relu(q, q, 0.5, 0).dequantize()
@@ -25,7 +27,8 @@ def add_relu(qa, qb, scale, zero_point):
 
 @_operator("quantized.mul")
 def mul(qa, qb, scale, zero_point):
-    """The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
+    """Computes the product of two tensors quantized per tensor, with the same dtype, and quantizes it
+    with `scale` and `zero_point`.
 
     >>> q = torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.mul(q, q, 0.5, 0).dequantize()
@@ -35,7 +38,8 @@ def mul(qa, qb, scale, zero_point):
 
 @_operator("quantized.mul_relu")
 def mul_relu(qa, qb, scale, zero_point):
-    """The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
+    """Computes the ReLU of the product of two tensors quantized per tensor, with the same dtype, and
+    quantizes it with `scale` and `zero_point`.
 
     >>> q = torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.mul_relu(q, q, 0.5, 0).dequantize()
@@ -45,8 +49,8 @@ def mul_relu(qa, qb, scale, zero_point):
 
 @_operator("quantized.add_scalar")
 def add_scalar(qa, b):
-    """A quantized tensor plus a number, rounded to a multiple of its scale: the zero point is another one, and the scale where the integers
-    would leave their range.
+    """Adds a scalar, rounded to a multiple of the scale, to a quantized tensor, by a change of its
+    zero point, and of its scale if the zero point would be out of range.
 
     >>> torch.ops.quantized.add_scalar(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), 2).dequantize()
     tensor([1., 5.])
@@ -55,7 +59,7 @@ def add_scalar(qa, b):
 
 @_operator("quantized.add_scalar_relu")
 def add_scalar_relu(qa, b):
-    """quantized.add_scalar, and 0 where it is less.
+    """Computes the ReLU of `quantized.add_scalar`.
 
     >>> torch.ops.quantized.add_scalar_relu(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), -2).dequantize()
     tensor([0., 1.])
@@ -64,7 +68,8 @@ def add_scalar_relu(qa, b):
 
 @_operator("quantized.mul_scalar")
 def mul_scalar(qa, b):
-    """A quantized tensor times a number: the scale is another one, and for a negative number the integers and the zero point.
+    """Multiplies a quantized tensor by a scalar, by a change of its scale, and for a negative scalar
+    also of its integers and zero point.
 
     >>> torch.ops.quantized.mul_scalar(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), -2).dequantize()
     tensor([ 2., -6.])
@@ -73,7 +78,7 @@ def mul_scalar(qa, b):
 
 @_operator("quantized.mul_scalar_relu")
 def mul_scalar_relu(qa, b):
-    """quantized.mul_scalar, and 0 where it is less.
+    """Computes the ReLU of `quantized.mul_scalar`.
 
     >>> torch.ops.quantized.mul_scalar_relu(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), 2).dequantize()
     tensor([0., 6.])
@@ -82,7 +87,7 @@ def mul_scalar_relu(qa, b):
 
 @_operator("quantized.relu6")
 def relu6(input):
-    """The numbers of a quantized tensor held to [0, 6].
+    """Clamps a quantized tensor to the range [0, 6].
 
     >>> torch.ops.quantized.relu6(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8)).dequantize()
     tensor([0., 3.])
@@ -91,7 +96,8 @@ def relu6(input):
 
 @_operator("quantized.cat")
 def cat(tensors, dim, scale=None, zero_point=None):
-    """Joins quantized tensors along `dim`, quantized with `scale` and `zero_point`: those of the first tensor unless given.
+    """Concatenates quantized tensors along `dim`, quantized with `scale` and `zero_point` (default:
+    those of the first tensor).
 
     >>> torch.ops.quantized.cat([torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8)], 0, 1.0, 0).int_repr()
     tensor([-1,  3], dtype=torch.int8)
@@ -100,8 +106,9 @@ def cat(tensors, dim, scale=None, zero_point=None):
 
 @_operator("quantized.matmul")
 def matmul(qa, qb, scale, zero_point):
-    """The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
-    `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
+    """Computes the matrix product of two tensors quantized per tensor, with the same dtype, quantized
+    with `scale` and `zero_point`. Vectors and batches are supported as in `matmul`. 8-bit integers
+    are accumulated in int32.
 
     >>> q = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.matmul(q, q, 1.0, 0).int_repr()
@@ -112,9 +119,9 @@ def matmul(qa, qb, scale, zero_point):
 
 @_operator("quantized.linear_pack")
 def linear_pack(weight):
-    """The integers of a `weight` of qint8 (out x in) in the order in which products read them: `packed` of quantized.linear, which then
-    spends no time on putting them in order. It is a tensor of bytes for the machine that made it; what is written to `weight` later does
-    not show in it.
+    """Packs the integers of a qint8 `weight` of shape (out, in) in the order in which matrix products
+    read them. The result is the argument `packed` of `quantized.linear`, which then skips this
+    step: a tensor of bytes for this CPU. It does not follow later changes of `weight`.
 
     >>> w = torch.quantize_per_tensor(torch.eye(2), 0.5, 0, torch.qint8)
     >>> torch.ops.quantized.linear_pack(w).dtype
@@ -124,9 +131,10 @@ def linear_pack(weight):
 
 @_operator("quantized.linear")
 def linear(input, weight, bias, scale, zero_point, packed=None):
-    """The product of a tensor of quint8 or qint8 (... x in) and the transposed `weight` of qint8 (out x in), plus `bias` of float32 (out),
-    quantized with `scale` and `zero_point` in the dtype of `input`. `weight` has one scale, or one for each row. Sums are of integers, in int32. `packed` is nothing, or what quantized.linear_pack made of
-    `weight`, whose integers are read there.
+    """Applies a linear transformation to a quint8 or qint8 tensor of shape (..., in) with a qint8
+    `weight` of shape (out, in) and a float32 `bias` of shape (out), quantized with `scale` and
+    `zero_point` in the dtype of `input`. `weight` is quantized per tensor, or per row. Products are
+    accumulated in int32. `packed` is the result of `quantized.linear_pack`, if available.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
     >>> torch.ops.quantized.linear(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), torch.ops.quantized.linear_prepack(w), 0.5, 0).dequantize()
@@ -136,7 +144,7 @@ def linear(input, weight, bias, scale, zero_point, packed=None):
 
 @_operator("quantized.linear_relu")
 def linear_relu(input, weight, bias, scale, zero_point, packed=None):
-    """quantized.linear, and 0 where it is less.
+    """Applies `quantized.linear`, followed by ReLU.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
     >>> torch.ops.quantized.linear_relu(torch.quantize_per_tensor(torch.tensor([-1.0, 3.0]), 0.5, 0, torch.qint8), torch.ops.quantized.linear_prepack(w), 0.5, 0).dequantize()
@@ -146,7 +154,8 @@ def linear_relu(input, weight, bias, scale, zero_point, packed=None):
 
 @_operator("quantized.linear_dynamic")
 def linear_dynamic(input, weight, bias, reduce_range=False, packed=None):
-    """quantized.linear of a tensor of float32, which is quantized to quint8 as quantize_per_tensor_dynamic does it; the result is of float32.
+    """Applies `quantized.linear` to a float32 tensor, which is quantized to quint8 as
+    `quantize_per_tensor_dynamic` does. The result is float32.
 
     >>> w = torch.quantize_per_channel(torch.eye(2), torch.tensor([0.5, 0.25]), torch.tensor([0, 0]), 0, torch.qint8)
     >>> torch.ops.quantized.linear_dynamic(torch.tensor([0.0, 2.55]), torch.ops.quantized.linear_prepack(w))

@@ -5,8 +5,9 @@ from .._core.call import *
 
 @_operator("signal.windows.bartlett")
 def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
-    leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+    """Computes the Bartlett (triangular) window `1 - abs(x)` with x from -1 to 1. The window has `M`
+    samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+    samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 
     >>> torch.signal.windows.bartlett(4)
     tensor([0.0000, 0.6667, 0.6667, 0.0000])
@@ -15,8 +16,10 @@ def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fa
 
 @_operator("signal.windows.blackman")
 def blackman(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
-    False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+    """Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x)` with x from
+    0 to 1. The window has `M` samples. With `sym` false it is periodic: the last sample of a
+    symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
+    the default dtype.
 
     >>> torch.signal.windows.blackman(3).round(decimals=4)
     tensor([-0., 1., -0.])
@@ -25,8 +28,10 @@ def blackman(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fa
 
 @_operator("signal.windows.cosine")
 def cosine(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
-    with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+    """Computes the cosine (sine) window `sin(pi * x)` with x from 1 / (2 * `M`) to 1 - 1 / (2 * `M`).
+    The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
+    window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
+    dtype.
 
     >>> torch.signal.windows.cosine(4)
     tensor([0.3827, 0.9239, 0.9239, 0.3827])
@@ -35,9 +40,10 @@ def cosine(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fals
 
 @_operator("signal.windows.exponential")
 def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
-    has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
-    or float64, the default dtype unless given.
+    """Computes the exponential window `exp(-abs(i - center) / tau)` with i from 0 to `M` - 1. `center`
+    defaults to the middle, and must not be set for a symmetric window. The window has `M` samples.
+    With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is
+    omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 
     >>> torch.signal.windows.exponential(3)
     tensor([0.3679, 1.0000, 0.3679])
@@ -46,8 +52,10 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, d
 
 @_operator("signal.windows.gaussian")
 def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
-    False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+    """Computes the Gaussian window `exp(-(x / std)**2 / 2)`, where x is the distance of a sample from
+    the middle. The window has `M` samples. With `sym` false it is periodic: the last sample of a
+    symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to
+    the default dtype.
 
     >>> torch.signal.windows.gaussian(3)
     tensor([0.6065, 1.0000, 0.6065])
@@ -56,8 +64,10 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, pin_
 
 @_operator("signal.windows.general_cosine")
 def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
-    (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+    """Computes a sum of cosines window: `a[0] - a[1] * cos(2 * pi * x) +
+    a[2] * cos(4 * pi * x) - ...` with x from 0 to 1. The window has `M` samples. With
+    `sym` false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
+    `dtype` is float32 or float64, and defaults to the default dtype.
 
     >>> torch.signal.windows.general_cosine(3, a=[0.5, 0.25, 0.25])
     tensor([0.5000, 1.0000, 0.5000])
@@ -66,8 +76,10 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, pin_
 
 @_operator("signal.windows.general_hamming")
 def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
-    with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+    """Computes the generalized Hamming window `alpha - (1 - alpha) * cos(2 * pi * x)` with x from 0 to
+    1. The window has `M` samples. With `sym` false it is periodic: the last sample of a symmetric
+    window of `M` + 1 samples is omitted. `dtype` is float32 or float64, and defaults to the default
+    dtype.
 
     >>> torch.signal.windows.general_hamming(3, alpha=0.75)
     tensor([0.5000, 1.0000, 0.5000])
@@ -76,8 +88,9 @@ def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=
 
 @_operator("signal.windows.hamming")
 def hamming(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
-    periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+    """Computes the Hamming window `0.54 - 0.46 * cos(2 * pi * x)` with x from 0 to 1. The window has
+    `M` samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+    samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 
     >>> torch.signal.windows.hamming(3)
     tensor([0.0800, 1.0000, 0.0800])
@@ -86,8 +99,9 @@ def hamming(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fal
 
 @_operator("signal.windows.hann")
 def hann(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
-    leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
+    """Computes the Hann window `0.5 - 0.5 * cos(2 * pi * x)` with x from 0 to 1. The window has `M`
+    samples. With `sym` false it is periodic: the last sample of a symmetric window of `M` + 1
+    samples is omitted. `dtype` is float32 or float64, and defaults to the default dtype.
 
     >>> torch.signal.windows.hann(4)
     tensor([0.0000, 0.7500, 0.7500, 0.0000])
@@ -96,9 +110,10 @@ def hann(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False,
 
 @_operator("signal.windows.kaiser")
 def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
-    is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
-    dtype unless given.
+    """Computes the Kaiser window `I0(beta * sqrt(1 - x**2)) / I0(beta)`, with the modified Bessel
+    function I0 and x from -1 to 1. The window has `M` samples. With `sym` false it is periodic: the
+    last sample of a symmetric window of `M` + 1 samples is omitted. `dtype` is float32 or float64,
+    and defaults to the default dtype.
 
     >>> torch.signal.windows.kaiser(3, beta=2.)
     tensor([0.4387, 1.0000, 0.4387])
@@ -107,9 +122,10 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, pin_
 
 @_operator("signal.windows.nuttall")
 def nuttall(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
-    samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
-    float64, the default dtype unless given.
+    """Computes the Nuttall window `0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi *
+    x) - 0.0106411 * cos(6 * pi * x)` with x from 0 to 1. The window has `M` samples. With `sym`
+    false it is periodic: the last sample of a symmetric window of `M` + 1 samples is omitted.
+    `dtype` is float32 or float64, and defaults to the default dtype.
 
     >>> torch.signal.windows.nuttall(3)
     tensor([3.6280e-04, 1.0000e+00, 3.6280e-04])

@@ -5,7 +5,8 @@ from .._core.call import *
 
 @_operator("sparse.sum")
 def sum(input, dim=None, *, dtype=None):
-    """Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
+    """Computes the sum of all elements of a sparse tensor, or of those along `dim`. The result is
+    strided if no sparse dimension remains, otherwise COO.
 
     >>> torch.sparse.sum(torch.eye(2).to_sparse(), 0).values()
     tensor([1., 1.])
@@ -15,11 +16,13 @@ def sum(input, dim=None, *, dtype=None):
 @_operator("sparse.mm sparse.mm.reduce")
 def mm(input, mat2, reduce=None):
     """mm(Tensor input, Tensor mat2)
-    The product of two matrices: strided unless both are sparse, of layout sparse_coo or sparse_csc where both are, else sparse_csr.
+    Computes the matrix product of two matrices, at least one of them sparse. The result is strided
+    unless both are sparse; then it is COO or CSC if both are, otherwise CSR.
 
     mm(Tensor input, Tensor mat2, str reduce)
-    sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
-    "mean", "amax" or "amin"; 0 where a row has no entries.
+    Computes the product of a sparse and a strided matrix with another reduction: each element is
+    the "sum", "mean", "amax" or "amin" (`reduce`) of the products of the entries of a row, and 0
+    for an empty row.
 
     >>> torch.sparse.mm(torch.eye(2).to_sparse_csr(), torch.ones(2, 1))
     tensor([[1.],
@@ -29,7 +32,7 @@ def mm(input, mat2, reduce=None):
 
 @_operator("sparse.addmm")
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """`beta` times `input` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
+    """Computes `beta * input + alpha * (mat1 @ mat2)` for a sparse `mat1`.
 
     >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse_csr(), torch.ones(2, 1))
     tensor([[2.],
@@ -39,8 +42,9 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 
 @_operator("sparse.sampled_addmm")
 def sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """`beta` times the entries of `input` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
-    batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
+    """Computes a sampled dense-dense matrix product (SDDMM): `beta * input + alpha * (mat1 @ mat2)` at
+    the entries of the sparse `input`, for strided `mat1` and `mat2`. All, or `mat1` and `mat2`
+    alone, may have the same batch dimensions.
 
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])
@@ -49,8 +53,8 @@ def sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
 
 @_operator("sparse.softmax")
 def softmax(input, dim, *, dtype=None):
-    """The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
-    converts the entries first.
+    """Applies the softmax function to the entries of a sparse tensor along `dim`; missing entries
+    count as minus infinity. `dtype` converts the entries first.
 
     >>> torch.sparse.softmax(torch.tensor([[0., 2.], [3., 3.]]).to_sparse(), 1).values()
     tensor([1.0000, 0.5000, 0.5000])
@@ -59,7 +63,8 @@ def softmax(input, dim, *, dtype=None):
 
 @_operator("sparse.log_softmax")
 def log_softmax(input, dim, *, dtype=None):
-    """The logarithm of sparse.softmax.
+    """Computes the logarithm of the softmax function over the entries of a sparse tensor along `dim`.
+    See `sparse.softmax`.
 
     >>> torch.sparse.log_softmax(torch.tensor([[0., 2.], [3., 3.]]).to_sparse(), 1).values()
     tensor([ 0.0000, -0.6931, -0.6931])
@@ -68,8 +73,8 @@ def log_softmax(input, dim, *, dtype=None):
 
 @_operator("sparse.spdiags")
 def spdiags(diagonals, offsets, shape, layout=None):
-    """A sparse matrix of sizes `shape` with the rows of `diagonals` on the diagonals that `offsets` name: element j of a row lies in
-    column j. `layout` is sparse_coo unless it is sparse_csr or sparse_csc.
+    """Creates a sparse matrix of shape `shape` from its diagonals: row i of `diagonals` is diagonal
+    `offsets[i]`, and element j of it is stored in column j. `layout` is COO (default), CSR or CSC.
 
     >>> torch.sparse.spdiags(torch.tensor([[1, 2, 3]]), torch.tensor([1]), (3, 3)).to_dense()
     tensor([[0, 2, 0],
@@ -80,7 +85,8 @@ def spdiags(diagonals, offsets, shape, layout=None):
 
 @_operator("sparse.spsolve")
 def spsolve(input, other):
-    """The x for which `input` @ x is `other`, of a square sparse matrix. The matrix is converted to a strided one.
+    """Solves the linear equations `input @ x = other` for a square sparse matrix. The matrix is
+    converted to a strided one.
 
     >>> torch.sparse.spsolve(torch.eye(2).to_sparse_csr(), torch.tensor([1., 2.]))
     tensor([1., 2.])

@@ -5,8 +5,10 @@ from .._core.call import *
 
 @_operator("special.expit")
 def expit(input, *, out=None):
-    """Another name of `sigmoid`.
-    1 / (1 + exp(-`input`)), element by element. Integers and bool count as the default dtype.
+    """Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
+    converted to the default dtype.
+
+    Alias of `sigmoid`.
 
     >>> torch.special.expit(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
@@ -15,8 +17,10 @@ def expit(input, *, out=None):
 
 @_operator("special.exp2")
 def exp2(input, *, out=None):
-    """Another name of `exp2`.
-    2 to the power of every element. Integers and bool count as the default dtype.
+    """Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
+    dtype.
+
+    Alias of `exp2`.
 
     >>> torch.special.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -25,8 +29,10 @@ def exp2(input, *, out=None):
 
 @_operator("special.expm1")
 def expm1(input, *, out=None):
-    """Another name of `expm1`.
-    exp(`input`) - 1, accurate where `input` is near 0. Integers and bool count as the default dtype.
+    """Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
+    the default dtype.
+
+    Alias of `expm1`.
 
     >>> torch.special.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
@@ -35,8 +41,10 @@ def expm1(input, *, out=None):
 
 @_operator("special.log1p")
 def log1p(input, *, out=None):
-    """Another name of `log1p`.
-    log(1 + `input`), accurate where `input` is near 0. Integers and bool count as the default dtype.
+    """Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
+    the default dtype.
+
+    Alias of `log1p`.
 
     >>> torch.special.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
@@ -45,8 +53,10 @@ def log1p(input, *, out=None):
 
 @_operator("special.erf")
 def erf(input, *, out=None):
-    """Another name of `erf`.
-    The error function of every element. Integers and bool count as the default dtype.
+    """Computes the error function of each element. Integers and bool are converted to the default
+    dtype.
+
+    Alias of `erf`.
 
     >>> torch.special.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
@@ -55,8 +65,10 @@ def erf(input, *, out=None):
 
 @_operator("special.erfc")
 def erfc(input, *, out=None):
-    """Another name of `erfc`.
-    1 - erf(`input`), accurate where erf is near 1. Integers and bool count as the default dtype.
+    """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
+    Integers and bool are converted to the default dtype.
+
+    Alias of `erfc`.
 
     >>> torch.special.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -65,8 +77,10 @@ def erfc(input, *, out=None):
 
 @_operator("special.erfinv")
 def erfinv(input, *, out=None):
-    """Another name of `erfinv`.
-    The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
+    """Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
+    are converted to the default dtype.
+
+    Alias of `erfinv`.
 
     >>> torch.special.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
@@ -75,8 +89,10 @@ def erfinv(input, *, out=None):
 
 @_operator("special.gammaln")
 def gammaln(input, *, out=None):
-    """Another name of `lgamma`.
-    The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
+    """Computes the natural logarithm of the absolute value of the gamma function of each element.
+    Integers and bool are converted to the default dtype.
+
+    Alias of `lgamma`.
 
     >>> torch.special.gammaln(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -85,8 +101,10 @@ def gammaln(input, *, out=None):
 
 @_operator("special.digamma")
 def digamma(input, *, out=None):
-    """Another name of `digamma`.
-    The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+    """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+    element. Integers and bool are converted to the default dtype.
+
+    Alias of `digamma`.
 
     >>> torch.special.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -95,8 +113,10 @@ def digamma(input, *, out=None):
 
 @_operator("special.psi")
 def psi(input, *, out=None):
-    """Another name of `digamma`.
-    The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
+    """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
+    element. Integers and bool are converted to the default dtype.
+
+    Alias of `digamma`.
 
     >>> torch.special.psi(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
@@ -105,8 +125,10 @@ def psi(input, *, out=None):
 
 @_operator("special.i0")
 def i0(input, *, out=None):
-    """Another name of `i0`.
-    The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+    """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
+    bool are converted to the default dtype.
+
+    Alias of `i0`.
 
     >>> torch.special.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -115,8 +137,10 @@ def i0(input, *, out=None):
 
 @_operator("special.sinc")
 def sinc(input, *, out=None):
-    """Another name of `sinc`.
-    sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
+    """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
+    Integers and bool are converted to the default dtype.
+
+    Alias of `sinc`.
 
     >>> torch.special.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
@@ -125,9 +149,11 @@ def sinc(input, *, out=None):
 
 @_operator("special.round")
 def round(input, *, decimals=0, out=None):
-    """Another name of `round`.
-    Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
-    negative). Integers stay as they are and accept no decimals.
+    """Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
+    negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
+    `decimals` must be 0 for them.
+
+    Alias of `round`.
 
     >>> torch.special.round(torch.tensor([0.5, 1.5, -2.6]))
     tensor([ 0.,  2., -3.])
@@ -138,8 +164,10 @@ def round(input, *, decimals=0, out=None):
 
 @_operator("special.logit")
 def logit(input, eps=None, *, out=None):
-    """Another name of `logit`.
-    log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
+    """Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
+    [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
+
+    Alias of `logit`.
 
     >>> torch.special.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -148,8 +176,10 @@ def logit(input, eps=None, *, out=None):
 
 @_operator("special.polygamma")
 def polygamma(n, input, *, out=None):
-    """Another name of `polygamma`.
-    The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
+    """Computes the polygamma function of each element: the `n`-th derivative of the digamma function,
+    n >= 0. Integers and bool are converted to the default dtype.
+
+    Alias of `polygamma`.
 
     >>> torch.special.polygamma(1, torch.tensor([1., 2.]))
     tensor([1.6449, 0.6449])
@@ -158,8 +188,10 @@ def polygamma(n, input, *, out=None):
 
 @_operator("special.multigammaln")
 def multigammaln(input, p, *, out=None):
-    """Another name of `mvlgamma`.
-    The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
+    """Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
+    element. Integers and bool are converted to the default dtype.
+
+    Alias of `mvlgamma`.
 
     >>> torch.special.multigammaln(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
@@ -168,8 +200,10 @@ def multigammaln(input, p, *, out=None):
 
 @_operator("special.gammainc")
 def gammainc(input, other, *, out=None):
-    """Another name of `igamma`.
-    The regularised lower incomplete gamma function P(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+    """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by element;
+    NaN for negative arguments. Shapes are broadcast.
+
+    Alias of `igamma`.
 
     >>> torch.special.gammainc(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
@@ -178,8 +212,10 @@ def gammainc(input, other, *, out=None):
 
 @_operator("special.gammaincc")
 def gammaincc(input, other, *, out=None):
-    """Another name of `igammac`.
-    The regularised upper incomplete gamma function Q(`input`, `other`); NaN of negative arguments. The shapes broadcast.
+    """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by element;
+    NaN for negative arguments. Shapes are broadcast.
+
+    Alias of `igammac`.
 
     >>> torch.special.gammaincc(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
@@ -188,8 +224,10 @@ def gammaincc(input, other, *, out=None):
 
 @_operator("special.xlogy")
 def xlogy(input, other, *, out=None):
-    """Another name of `xlogy`.
-    `input` * log(`other`), 0 where `input` is 0 and `other` is not NaN. The shapes broadcast.
+    """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
+    Shapes are broadcast.
+
+    Alias of `xlogy`.
 
     >>> torch.special.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
@@ -198,7 +236,8 @@ def xlogy(input, other, *, out=None):
 
 @_operator("special.xlog1py")
 def xlog1py(input, other, *, out=None):
-    """`input` * log1p(`other`), 0 where `input` is 0 and `other` is not NaN; the shapes broadcast.
+    """Computes `input * log1p(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
+    Shapes are broadcast.
 
     >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 3.]))
     tensor([0.0000, 2.7726])
@@ -207,7 +246,8 @@ def xlog1py(input, other, *, out=None):
 
 @_operator("special.zeta")
 def zeta(input, other, *, out=None):
-    """The Hurwitz zeta function: the sum of (`other` + k)^-`input` over k >= 0; the shapes broadcast.
+    """Computes the Hurwitz zeta function, element by element: the sum of `(other + k)**-input` over k
+    >= 0. Shapes are broadcast.
 
     >>> torch.special.zeta(torch.tensor([2.]), torch.tensor([1.]))
     tensor([1.6449])
@@ -216,8 +256,10 @@ def zeta(input, other, *, out=None):
 
 @_operator("special.softmax")
 def softmax(input, dim, dtype=None, *, out=None):
-    """Another name of `softmax`.
-    e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+    """Applies the softmax function along `dim`: `exp(x) / sum(exp(x))`, computed relative to the
+    maximum. The results are between 0 and 1, and sum to 1. `dtype` converts elements first.
+
+    Alias of `softmax`.
 
     >>> torch.special.softmax(torch.tensor([1., 1.]), 0)
     tensor([0.5000, 0.5000])
@@ -226,8 +268,10 @@ def softmax(input, dim, dtype=None, *, out=None):
 
 @_operator("special.log_softmax")
 def log_softmax(input, dim, dtype=None, *, out=None):
-    """Another name of `log_softmax`.
-    Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+    """Computes the logarithm of the softmax function along `dim`: `x - log(sum(exp(x)))`, without
+    overflow or cancellation. `dtype` converts elements first.
+
+    Alias of `log_softmax`.
 
     >>> torch.special.log_softmax(torch.tensor([1., 1.]), 0)
     tensor([-0.6931, -0.6931])
@@ -236,9 +280,11 @@ def log_softmax(input, dim, dtype=None, *, out=None):
 
 @_operator("special.logsumexp")
 def logsumexp(input, dim, keepdim=False, *, out=None):
-    """Another name of `logsumexp`.
-    Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
-    `keepdim` keeps reduced dimensions with size 1.
+    """Computes the logarithm of the sum of exponentials over `dim`, one dimension or several, without
+    overflow: `log(sum(exp(x)))`. Integers are converted to the default dtype. `keepdim` keeps
+    reduced dimensions with size 1.
+
+    Alias of `logsumexp`.
 
     >>> torch.special.logsumexp(torch.tensor([0., 0.]), 0)
     tensor(0.6931)
@@ -247,7 +293,8 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 
 @_operator("special.entr")
 def entr(input, *, out=None):
-    """-`input` log(`input`): 0 at 0, -inf of negative numbers. Integers and bool count as the default dtype.
+    """Computes the entropy term of each element: `-x * log(x)`, 0 for 0, and -inf for negative
+    numbers. Integers and bool are converted to the default dtype.
 
     >>> torch.special.entr(torch.tensor([0.5, 5.]))
     tensor([ 0.3466, -8.0472])
@@ -256,7 +303,8 @@ def entr(input, *, out=None):
 
 @_operator("special.erfcx")
 def erfcx(input, *, out=None):
-    """exp(`input`^2) erfc(`input`), finite where erfc is 0. Integers and bool count as the default dtype.
+    """Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.special.erfcx(torch.tensor([0.5, 5.]))
     tensor([0.6157, 0.1107])
@@ -265,7 +313,8 @@ def erfcx(input, *, out=None):
 
 @_operator("special.ndtr")
 def ndtr(input, *, out=None):
-    """The standard normal distribution: the probability that a number is less than `input`. Integers and bool count as the default dtype.
+    """Computes the cumulative distribution function of the standard normal distribution for each
+    element. Integers and bool are converted to the default dtype.
 
     >>> torch.special.ndtr(torch.tensor([0.5, 5.]))
     tensor([0.6915, 1.0000])
@@ -274,7 +323,9 @@ def ndtr(input, *, out=None):
 
 @_operator("special.log_ndtr")
 def log_ndtr(input, *, out=None):
-    """The logarithm of the standard normal distribution, accurate where that is near 0 and 1. Integers and bool count as the default dtype.
+    """Computes the logarithm of the cumulative distribution function of the standard normal
+    distribution for each element, accurate in both tails. Integers and bool are converted to the
+    default dtype.
 
     >>> torch.special.log_ndtr(torch.tensor([0.5, 5.]))
     tensor([-3.6895e-01, -2.8665e-07])
@@ -283,7 +334,9 @@ def log_ndtr(input, *, out=None):
 
 @_operator("special.ndtri")
 def ndtri(input, *, out=None):
-    """The inverse of the standard normal distribution: -inf at 0, inf at 1, NaN outside [0, 1]. Integers and bool count as the default dtype.
+    """Computes the quantile function of the standard normal distribution, the inverse of `ndtr`, for
+    each element: -inf for 0, inf for 1, NaN outside of [0, 1]. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
     tensor([0.0000, 1.9600])
@@ -292,7 +345,8 @@ def ndtri(input, *, out=None):
 
 @_operator("special.i0e")
 def i0e(input, *, out=None):
-    """The modified Bessel function of the first kind of order 0, times exp(-|`input`|). Integers and bool count as the default dtype.
+    """Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
+    element: `exp(-|x|) * i0(x)`. Integers and bool are converted to the default dtype.
 
     >>> torch.special.i0e(torch.tensor([0., 1.]))
     tensor([1.0000, 0.4658])
@@ -301,7 +355,8 @@ def i0e(input, *, out=None):
 
 @_operator("special.i1")
 def i1(input, *, out=None):
-    """The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+    """Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
+    bool are converted to the default dtype.
 
     >>> torch.special.i1(torch.tensor([0., 1.]))
     tensor([0.0000, 0.5652])
@@ -310,7 +365,8 @@ def i1(input, *, out=None):
 
 @_operator("special.i1e")
 def i1e(input, *, out=None):
-    """The modified Bessel function of the first kind of order 1, times exp(-|`input`|). Integers and bool count as the default dtype.
+    """Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
+    element: `exp(-|x|) * i1(x)`. Integers and bool are converted to the default dtype.
 
     >>> torch.special.i1e(torch.tensor([0., 1.]))
     tensor([0.0000, 0.2079])
@@ -319,7 +375,8 @@ def i1e(input, *, out=None):
 
 @_operator("special.bessel_j0")
 def bessel_j0(input, *, out=None):
-    """The Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+    """Computes the Bessel function of the first kind of order 0 of each element. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.special.bessel_j0(torch.tensor([0.5, 5.]))
     tensor([ 0.9385, -0.1776])
@@ -328,7 +385,8 @@ def bessel_j0(input, *, out=None):
 
 @_operator("special.bessel_j1")
 def bessel_j1(input, *, out=None):
-    """The Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+    """Computes the Bessel function of the first kind of order 1 of each element. Integers and bool are
+    converted to the default dtype.
 
     >>> torch.special.bessel_j1(torch.tensor([0.5, 5.]))
     tensor([ 0.2423, -0.3276])
@@ -337,7 +395,8 @@ def bessel_j1(input, *, out=None):
 
 @_operator("special.bessel_y0")
 def bessel_y0(input, *, out=None):
-    """The Bessel function of the second kind of order 0; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+    """Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
+    negative numbers. Integers and bool are converted to the default dtype.
 
     >>> torch.special.bessel_y0(torch.tensor([0.5, 5.]))
     tensor([-0.4445, -0.3085])
@@ -346,7 +405,8 @@ def bessel_y0(input, *, out=None):
 
 @_operator("special.bessel_y1")
 def bessel_y1(input, *, out=None):
-    """The Bessel function of the second kind of order 1; -inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+    """Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
+    negative numbers. Integers and bool are converted to the default dtype.
 
     >>> torch.special.bessel_y1(torch.tensor([0.5, 5.]))
     tensor([-1.4715,  0.1479])
@@ -355,8 +415,10 @@ def bessel_y1(input, *, out=None):
 
 @_operator("special.modified_bessel_i0")
 def modified_bessel_i0(input, *, out=None):
-    """Another name of `i0`.
-    The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
+    """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
+    bool are converted to the default dtype.
+
+    Alias of `i0`.
 
     >>> torch.special.modified_bessel_i0(torch.tensor([0.5, 5.]))
     tensor([ 1.0635, 27.2399])
@@ -365,8 +427,10 @@ def modified_bessel_i0(input, *, out=None):
 
 @_operator("special.modified_bessel_i1")
 def modified_bessel_i1(input, *, out=None):
-    """Another name of `special.i1`.
-    The modified Bessel function of the first kind of order 1. Integers and bool count as the default dtype.
+    """Computes the modified Bessel function of the first kind of order 1 of each element. Integers and
+    bool are converted to the default dtype.
+
+    Alias of `special.i1`.
 
     >>> torch.special.modified_bessel_i1(torch.tensor([0.5, 5.]))
     tensor([ 0.2579, 24.3356])
@@ -375,7 +439,8 @@ def modified_bessel_i1(input, *, out=None):
 
 @_operator("special.modified_bessel_k0")
 def modified_bessel_k0(input, *, out=None):
-    """The modified Bessel function of the second kind of order 0; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+    """Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
+    NaN for negative numbers. Integers and bool are converted to the default dtype.
 
     >>> torch.special.modified_bessel_k0(torch.tensor([0.5, 5.]))
     tensor([0.9244, 0.0037])
@@ -384,7 +449,8 @@ def modified_bessel_k0(input, *, out=None):
 
 @_operator("special.modified_bessel_k1")
 def modified_bessel_k1(input, *, out=None):
-    """The modified Bessel function of the second kind of order 1; inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+    """Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
+    NaN for negative numbers. Integers and bool are converted to the default dtype.
 
     >>> torch.special.modified_bessel_k1(torch.tensor([0.5, 5.]))
     tensor([1.6564, 0.0040])
@@ -393,7 +459,9 @@ def modified_bessel_k1(input, *, out=None):
 
 @_operator("special.scaled_modified_bessel_k0")
 def scaled_modified_bessel_k0(input, *, out=None):
-    """The modified Bessel function of the second kind of order 0, times exp(`input`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+    """Computes the exponentially scaled modified Bessel function of the second kind of order 0 of each
+    element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.special.scaled_modified_bessel_k0(torch.tensor([0.5, 5.]))
     tensor([1.5241, 0.5478])
@@ -402,7 +470,9 @@ def scaled_modified_bessel_k0(input, *, out=None):
 
 @_operator("special.scaled_modified_bessel_k1")
 def scaled_modified_bessel_k1(input, *, out=None):
-    """The modified Bessel function of the second kind of order 1, times exp(`input`); inf at 0, NaN of negative numbers. Integers and bool count as the default dtype.
+    """Computes the exponentially scaled modified Bessel function of the second kind of order 1 of each
+    element, times `exp(x)`; inf for 0, NaN for negative numbers. Integers and bool are converted to
+    the default dtype.
 
     >>> torch.special.scaled_modified_bessel_k1(torch.tensor([0.5, 5.]))
     tensor([2.7310, 0.6003])
@@ -411,7 +481,8 @@ def scaled_modified_bessel_k1(input, *, out=None):
 
 @_operator("special.spherical_bessel_j0")
 def spherical_bessel_j0(input, *, out=None):
-    """The spherical Bessel function of the first kind of order 0: sin(`input`) / `input`, 1 at 0. Integers and bool count as the default dtype.
+    """Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
+    x`, and 1 for 0. Integers and bool are converted to the default dtype.
 
     >>> torch.special.spherical_bessel_j0(torch.tensor([0.5, 5.]))
     tensor([ 0.9589, -0.1918])
@@ -420,7 +491,8 @@ def spherical_bessel_j0(input, *, out=None):
 
 @_operator("special.airy_ai")
 def airy_ai(input, *, out=None):
-    """The Airy function Ai; NaN below -2^60, where its phase is lost. Integers and bool count as the default dtype.
+    """Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
+    represented. Integers and bool are converted to the default dtype.
 
     >>> torch.special.airy_ai(torch.tensor([0.5, 5.]))
     tensor([2.3169e-01, 1.0834e-04])
@@ -429,7 +501,9 @@ def airy_ai(input, *, out=None):
 
 @_operator("special.chebyshev_polynomial_t")
 def chebyshev_polynomial_t(x, n, *, out=None):
-    """The Chebyshev polynomial of the first kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
+    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+    bool are converted to the default dtype.
 
     >>> torch.special.chebyshev_polynomial_t(torch.tensor([0.5, 3.]), 2)
     tensor([-0.5000, 17.0000])
@@ -438,7 +512,9 @@ def chebyshev_polynomial_t(x, n, *, out=None):
 
 @_operator("special.chebyshev_polynomial_u")
 def chebyshev_polynomial_u(x, n, *, out=None):
-    """The Chebyshev polynomial of the second kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Chebyshev polynomial of the second kind of degree `n` at `x`, element by element.
+    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+    bool are converted to the default dtype.
 
     >>> torch.special.chebyshev_polynomial_u(torch.tensor([0.5, 3.]), 2)
     tensor([ 0., 35.])
@@ -447,7 +523,9 @@ def chebyshev_polynomial_u(x, n, *, out=None):
 
 @_operator("special.chebyshev_polynomial_v")
 def chebyshev_polynomial_v(x, n, *, out=None):
-    """The Chebyshev polynomial of the third kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Chebyshev polynomial of the third kind of degree `n` at `x`, element by element.
+    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+    bool are converted to the default dtype.
 
     >>> torch.special.chebyshev_polynomial_v(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 29.])
@@ -456,7 +534,9 @@ def chebyshev_polynomial_v(x, n, *, out=None):
 
 @_operator("special.chebyshev_polynomial_w")
 def chebyshev_polynomial_w(x, n, *, out=None):
-    """The Chebyshev polynomial of the fourth kind of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `x`, element by element.
+    `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast. Integers and
+    bool are converted to the default dtype.
 
     >>> torch.special.chebyshev_polynomial_w(torch.tensor([0.5, 3.]), 2)
     tensor([ 1., 41.])
@@ -465,7 +545,10 @@ def chebyshev_polynomial_w(x, n, *, out=None):
 
 @_operator("special.hermite_polynomial_h")
 def hermite_polynomial_h(x, n, *, out=None):
-    """The physicists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the physicists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+    truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
+    with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+    broadcast. Integers and bool are converted to the default dtype.
 
     >>> torch.special.hermite_polynomial_h(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 34.])
@@ -474,7 +557,10 @@ def hermite_polynomial_h(x, n, *, out=None):
 
 @_operator("special.hermite_polynomial_he")
 def hermite_polynomial_he(x, n, *, out=None):
-    """The probabilists' Hermite polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. From degree 1000 on it is an infinity with the sign, or 0; NaN where the sign of a degree of 2^59 or more is not known. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the probabilists' Hermite polynomial of degree `n` at `x`, element by element. `n` is
+    truncated to an integer; negative degrees return 0. From degree 1000 on the result is infinity
+    with the correct sign, or 0; NaN if the sign of a degree of at least 2^59 is unknown. Shapes are
+    broadcast. Integers and bool are converted to the default dtype.
 
     >>> torch.special.hermite_polynomial_he(torch.tensor([0.5, 3.]), 2)
     tensor([-0.7500,  8.0000])
@@ -483,7 +569,9 @@ def hermite_polynomial_he(x, n, *, out=None):
 
 @_operator("special.laguerre_polynomial_l")
 def laguerre_polynomial_l(x, n, *, out=None):
-    """The Laguerre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. NaN where no digit is known, of degrees of 2^58 or more. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Laguerre polynomial of degree `n` at `x`, element by element. `n` is truncated to
+    an integer; negative degrees return 0. Degrees of at least 2^58 return NaN where no digit is
+    accurate. Shapes are broadcast. Integers and bool are converted to the default dtype.
 
     >>> torch.special.laguerre_polynomial_l(torch.tensor([0.5, 3.]), 2)
     tensor([ 0.1250, -0.5000])
@@ -492,7 +580,9 @@ def laguerre_polynomial_l(x, n, *, out=None):
 
 @_operator("special.legendre_polynomial_p")
 def legendre_polynomial_p(x, n, *, out=None):
-    """The Legendre polynomial of degree `n` at `x`, elementwise. Of `n` the integer part counts; negative degrees give 0. Degrees above 2^48 give NaN within (-1, 1). The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Legendre polynomial of degree `n` at `x`, element by element. `n` is truncated to
+    an integer; negative degrees return 0. Degrees above 2^48 return NaN for x in (-1, 1). Shapes
+    are broadcast. Integers and bool are converted to the default dtype.
 
     >>> torch.special.legendre_polynomial_p(torch.tensor([0.5, 3.]), 2)
     tensor([-0.1250, 13.0000])
@@ -501,7 +591,9 @@ def legendre_polynomial_p(x, n, *, out=None):
 
 @_operator("special.shifted_chebyshev_polynomial_t")
 def shifted_chebyshev_polynomial_t(x, n, *, out=None):
-    """The Chebyshev polynomial of the first kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Chebyshev polynomial of the first kind of degree `n` at `2 * x - 1`, element by
+    element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.special.shifted_chebyshev_polynomial_t(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 49.])
@@ -510,7 +602,9 @@ def shifted_chebyshev_polynomial_t(x, n, *, out=None):
 
 @_operator("special.shifted_chebyshev_polynomial_u")
 def shifted_chebyshev_polynomial_u(x, n, *, out=None):
-    """The Chebyshev polynomial of the second kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Chebyshev polynomial of the second kind of degree `n` at `2 * x - 1`, element by
+    element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.special.shifted_chebyshev_polynomial_u(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 99.])
@@ -519,7 +613,9 @@ def shifted_chebyshev_polynomial_u(x, n, *, out=None):
 
 @_operator("special.shifted_chebyshev_polynomial_v")
 def shifted_chebyshev_polynomial_v(x, n, *, out=None):
-    """The Chebyshev polynomial of the third kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Chebyshev polynomial of the third kind of degree `n` at `2 * x - 1`, element by
+    element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.special.shifted_chebyshev_polynomial_v(torch.tensor([0.5, 3.]), 2)
     tensor([-1., 89.])
@@ -528,7 +624,9 @@ def shifted_chebyshev_polynomial_v(x, n, *, out=None):
 
 @_operator("special.shifted_chebyshev_polynomial_w")
 def shifted_chebyshev_polynomial_w(x, n, *, out=None):
-    """The Chebyshev polynomial of the fourth kind of degree `n` at 2 `x` - 1, elementwise. Of `n` the integer part counts; negative degrees give 0. The shapes broadcast. Integers and bool count as the default dtype.
+    """Evaluates the Chebyshev polynomial of the fourth kind of degree `n` at `2 * x - 1`, element by
+    element. `n` is truncated to an integer; negative degrees return 0. Shapes are broadcast.
+    Integers and bool are converted to the default dtype.
 
     >>> torch.special.shifted_chebyshev_polynomial_w(torch.tensor([0.5, 3.]), 2)
     tensor([ -1., 109.])

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// commentWidth is the longest line of a generated comment, in characters.
+const commentWidth = 100
+
+// wrap breaks the paragraphs of a text into lines of at most width characters. Blank lines separate paragraphs; a line that
+// begins with "- " starts an item of a list, and an indented line continues it.
+func wrap(text string, width int) []string {
+	var lines []string
+	line, indent := "", ""
+	flush := func() {
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+		line, indent = "", ""
+	}
+	for source := range strings.Lines(strings.TrimSpace(text)) {
+		source = strings.TrimRight(source, "\n")
+		switch {
+		case strings.TrimSpace(source) == "":
+			flush()
+			lines = append(lines, "")
+			continue
+		case strings.HasPrefix(source, "- "):
+			flush()
+			indent = "  "
+		}
+		for word := range strings.FieldsSeq(source) {
+			switch {
+			case line == "":
+				line = word
+			case len(line)+1+len(word) > width:
+				lines = append(lines, line)
+				line = indent + word
+			default:
+				line += " " + word
+			}
+		}
+	}
+	flush()
+	return lines
+}
+
+// comment is a text as lines that begin with a prefix such as "// ".
+func comment(prefix, text string) string {
+	var b strings.Builder
+	for _, line := range wrap(text, commentWidth-len(prefix)) {
+		b.WriteString(strings.TrimRight(prefix+line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// spelling is how a language writes the names that the documentation of an operator mentions.
+type spelling struct {
+	operators map[string]string        // by the schema's name
+	argument  func(name string) string // of an argument or a result
+	word      func(name string) string // of any other name, such as grad_fn
+}
+
+var (
+	codeSpan   = regexp.MustCompile("`[^`]+`")
+	identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+)
+
+// document is the documentation of an operator in a language's spelling: a code span that is the name of an operator, and the
+// names of arguments in code spans.
+func (s spelling) document(o *schema.Operator) string {
+	arguments := map[string]bool{}
+	for _, a := range append(append([]schema.Arg{}, o.Args...), o.Returns...) {
+		arguments[a.Name] = true
+	}
+	for name := range o.Python.Names {
+		arguments[name] = true
+	}
+	space := ""
+	if at := strings.LastIndex(o.Name, "."); at >= 0 {
+		space = o.Name[:at+1]
+	}
+	return codeSpan.ReplaceAllStringFunc(o.Doc, func(span string) string {
+		name := strings.Trim(span, "`")
+		if !arguments[name] {
+			for _, full := range []string{space + name, name, "nn." + name} {
+				if spelled, ok := s.operators[full]; ok {
+					return "`" + spelled + "`"
+				}
+			}
+		}
+		return identifier.ReplaceAllStringFunc(span, func(name string) string {
+			if arguments[name] {
+				return s.argument(name)
+			}
+			return s.word(name)
+		})
+	})
+}
+
+func same(name string) string { return name }
+
+// cSpelling names operators by their first C function.
+func cSpelling(ops []*schema.Operator) spelling {
+	s := spelling{operators: map[string]string{}, argument: cArgName, word: same}
+	for _, o := range ops {
+		if list := forms(o); len(list) > 0 && s.operators[o.Name] == "" {
+			s.operators[o.Name] = list[0].name()
+		}
+	}
+	return s
+}
+
+// pythonSpelling shows the first argument of functions and methods as input, as their signatures do.
+func pythonSpelling(o *schema.Operator) spelling {
+	return spelling{argument: func(name string) string {
+		if renamed, ok := o.Python.Names[name]; ok {
+			name = renamed
+		}
+		return pyName(name)
+	}, word: same}
+}
+
+// nodeSpelling writes names in camel case.
+func nodeSpelling(ops []*schema.Operator) spelling {
+	s := spelling{operators: map[string]string{}, argument: nodeArgName, word: func(name string) string {
+		if strings.ToLower(name) != name || !strings.Contains(strings.Trim(name, "_"), "_") {
+			return name
+		}
+		return schema.Camel(name, false)
+	}}
+	for _, o := range ops {
+		s.operators[o.Name] = nodeName(o.Name)
+	}
+	return s
+}
+
+// dtypes is a sentence about the dtypes of an operator that does not support all.
+func dtypes(o *schema.Operator) string {
+	if o.DTypes == "all" || o.DTypes == "none" {
+		return ""
+	}
+	return "Dtypes: " + schema.DTypeSets[o.DTypes].Text + "."
+}
+
+// defaults lists the default of each argument that has one, in a language's notation.
+func defaults(args []schema.Arg, value func(schema.Arg) string) string {
+	var list []string
+	for _, a := range args {
+		if !a.Type.Optional && a.Default == "" {
+			continue
+		}
+		if v := value(a); v != "" {
+			list = append(list, v)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "Default: " + strings.Join(list, ", ") + "."
+}
+
+// cDefault is the default of an argument in C, such as "`dim` NULL with `dim_len` 0".
+func cDefault(a schema.Arg) string {
+	name := cArgName(a.Name)
+	if a.Type.Optional && a.Default == "" || a.Default == "None" {
+		none := map[string]string{"Scalar": "tensor_none()", "Operand": "tensor_none()", "int": "TENSOR_NONE", "bool": "-1", "dtype": "TENSOR_DTYPE_NONE", "device": "tensor_device_default()",
+			"layout": "TENSOR_LAYOUT_NONE", "memory_format": "TENSOR_FORMAT_NONE"}[a.Type.Base]
+		switch {
+		case a.Type.List && a.Type.Base == "Tensor":
+			return fmt.Sprintf("`%s[i]` NULL", name)
+		case a.Type.List:
+			return fmt.Sprintf("`%s` NULL with `%s_len` 0", name, name)
+		case none == "":
+			none = "NULL"
+		}
+		return fmt.Sprintf("`%s` %s", name, none)
+	}
+	value := strings.ReplaceAll(a.Default, "'", `"`)
+	switch {
+	case a.Type.List && value == "[]":
+		return fmt.Sprintf("`%s` NULL with `%s_len` 0", name, name)
+	case a.Type.List:
+		value = "{" + strings.Trim(value, "[]") + "}"
+	case value == "True" || value == "False":
+		value = strings.ToLower(value)
+	case a.Type.Base == "memory_format":
+		value = "TENSOR_" + strings.ToUpper(strings.TrimSuffix(value, "_format"))
+	}
+	return fmt.Sprintf("`%s` %s", name, value)
+}
+
+// nodeDefault is the default of an argument in JavaScript; null goes without saying.
+func nodeDefault(a schema.Arg) string {
+	if a.Default == "" || a.Default == "None" {
+		return ""
+	}
+	value := a.Default
+	if value == "True" || value == "False" {
+		value = strings.ToLower(value)
+	}
+	if a.Type.Base == "memory_format" {
+		value = "'" + value + "'"
+	}
+	return fmt.Sprintf("`%s` %s", nodeArgName(a.Name), value)
+}
+
+// freeing says which results a C caller frees, and how, other than tensors with tensor_free.
+func (f form) freeing() string {
+	if !f.returnsResults() {
+		return ""
+	}
+	var list []string
+	for _, r := range f.op.Returns {
+		function := map[string]string{"Storage": "tensor_storage_free", "Generator": "tensor_generator_free", "Node": "tensor_node_free", "str": "tensor_string_free"}[r.Type.Base]
+		switch {
+		case r.Type.List && r.Type.Base == "Tensor":
+			function = "tensor_list_free"
+		case r.Type.List && r.Type.Base == "str":
+			function = "tensor_string_list_free"
+		}
+		if function != "" {
+			list = append(list, fmt.Sprintf("`%s` with %s", cArgName(r.Name), function))
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "Free " + strings.Join(list, ", ") + "."
+}
+
+// variantLine is the comment of a C function other than the first of an operator: what distinguishes it from another one.
+func (f form) variantLine() string {
+	of := f
+	switch {
+	case f.scalar:
+		of.scalar = false
+		operands := f.op.Operands()
+		return fmt.Sprintf("`%s` with a scalar `%s`.", of.name(), cArgName(f.op.Args[operands[len(operands)-1]].Name))
+	case f.mode == "inplace":
+		of.mode = forms(f.op)[0].mode
+		return fmt.Sprintf("`%s` in place, in `%s`.", of.name(), cArgName(f.op.Args[0].Name))
+	}
+	of.mode = forms(f.op)[0].mode
+	var results []string
+	for _, r := range f.op.Returns {
+		results = append(results, "`"+cArgName(r.Name)+"`")
+	}
+	return fmt.Sprintf("`%s` writing to %s.", of.name(), strings.Join(results, " and "))
+}
