@@ -171,6 +171,14 @@ PyObject *switches(PyObject *self, PyObject *const *args, size_t flagged, PyObje
     if (is(PyTuple_GetItem(names, k), f->s->inplace)) flag = n + k;
   PyObject *rest[LT_MOST_PARAMETERS], *others = NULL;
   if (flag < 0 || n + named > LT_MOST_PARAMETERS) return call(self, args, flagged, names);
+  // __torch_function__ receives the function with the flag, not one of its two forms.
+  if (may_be_overridden(f, args, n + named)) {
+    PyObject *keywords = dictionary(args + n, names);
+    if (names && !keywords) return NULL;
+    PyObject *taken = overridden(f, args, n, keywords);
+    if (keywords) Py_DecRef(keywords);
+    if (taken != f->s->nobody) return taken;
+  }
   int set = PyObject_IsTrue(args[flag]);
   if (set < 0) return NULL;
   for (Py_ssize_t i = 0; i < n + named; i++)

@@ -23,6 +23,25 @@ def _parse_to(*args, **kwargs):
 
 
 _nn = _SimpleNamespace(**{name: getattr(gen_nn_functional, name) for name in gen_nn_functional.__all__}, _parse_to=_parse_to)
+_nn.log_sigmoid = _nn.logsigmoid
+
+
+class _Namespace:
+    """The functions of a module under names that begin with its name: _fft.fft_rfft is torch.fft.rfft."""
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        found = None
+        if name.startswith(self._module + "_"):
+            found = getattr(getattr(_VariableFunctions, self._module), name[len(self._module) + 1 :], None)
+        if found is None:
+            raise AttributeError(f"module 'torch._C._{self._module}' has no attribute '{name}'")
+        return found
+
+
+_fft, _linalg, _special = map(_Namespace, ("fft", "linalg", "special"))
 DisableTorchFunction = DisableTorchFunctionSubclass
 TensorBase = _TensorBase = Tensor
 _TensorMeta = type(Tensor)

@@ -10,7 +10,7 @@ import pytest
 
 import libtensor as torch
 
-REFUSED = ("distributed", "fx", "export", "onnx", "package", "nested", "monitor", "ao.quantization")
+REFUSED = ("distributed", "export", "onnx", "package", "nested", "monitor", "ao.quantization")
 
 
 def run(code, *options):
@@ -91,10 +91,10 @@ def test_decorators_return_what_they_decorate():
 
     for decorator in (torch.compiler.disable, torch.compiler.allow_in_graph, torch._dynamo.disable, torch._dynamo.allow_in_graph):
         assert decorator(f) is f
-    for decorator in (torch.jit.ignore, torch.jit.unused, torch.jit.export, torch.jit.script_if_tracing, torch.jit.interface, torch.fx.wrap):
+    for decorator in (torch.jit.ignore, torch.jit.unused, torch.jit.export, torch.jit.script_if_tracing, torch.jit.interface):
         assert decorator(f) is f
     assert torch.compiler.disable(recursive=False)(f) is f and torch.jit.ignore(drop=True)(f) is f and torch._dynamo.optimize("eager")(f) is f
-    assert torch._dynamo.disable(reason="no")(f) is f and torch.fx.wrap("f") == "f"
+    assert torch._dynamo.disable(reason="no")(f) is f
     with torch._dynamo.config.patch(suppress_errors=True, unknown=1):
         assert torch._dynamo.config.suppress_errors and torch._dynamo.config.unknown == 1
     assert not torch._dynamo.config.suppress_errors and not hasattr(torch._dynamo.config, "unknown")

@@ -4,6 +4,7 @@ from .._base import device as _device
 from .._base import direct as _direct
 from .._base import dtypes as _dtypes
 from .._base import errors as _errors
+from .._base.direct import open_to_overrides
 from .._base.size import Size
 from .._base.warnings import warn, warn_once
 from .._core import match as _match
@@ -311,6 +312,7 @@ def is_storage(obj):
     return isinstance(obj, StorageBase)
 
 
+@open_to_overrides
 def numel(input):
     """The number of elements of a tensor.
 

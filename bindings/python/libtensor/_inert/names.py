@@ -7,6 +7,7 @@ import sys
 
 from .._base.device import device as _device
 from .._base.dtypes import NAMES, contiguous_format
+from .._base.overrides import NOBODY, dispatch, hook
 from .._core.tensor import Tensor
 from .._data.create import tensor
 from .._gen import gen_functions as _f
@@ -145,6 +146,10 @@ def _check_tensor_all(cond, message=None):
 
 def _assert(condition, message=""):
     """Raises AssertionError where the condition is false."""
+    if hook(condition) is not None:
+        taken = dispatch(_assert, (condition, message), {})
+        if taken is not NOBODY:
+            return taken
     assert condition, message
 
 

@@ -1,37 +1,11 @@
-"""Names of graphs of modules, which are not supported: functions and modules run as they are."""
+"""Graphs of functions and modules: `symbolic_trace` records the calls of a function, `GraphModule` runs them again."""
 
-from .._inert import refuse
-from ..nn import Module
+from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
+from .graph import CodeGen, Graph
+from .graph_module import GraphModule
+from .interpreter import Interpreter, Transformer
+from .node import Node, has_side_effect, map_arg
+from .proxy import Proxy
 
-__all__ = ["has_side_effect", "wrap"]
-
-WHY = "graphs of modules are not supported; call the module"
-
-
-def wrap(fn_or_name):
-    """Returns the function or its name: calls of it run as they are."""
-    return fn_or_name
-
-
-def has_side_effect(fn):
-    """Returns the function."""
-    return fn
-
-
-class GraphModule(Module):
-    """For annotations, isinstance() and subclasses; making one raises NotImplementedError."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(f"torch.fx.GraphModule: {WHY}")
-
-
-__all__ += ["GraphModule"]
-__all__ += refuse(globals(), WHY, "Graph CodeGen Interpreter Node Proxy Tracer Transformer symbolic_trace replace_pattern")
-
-
-def __getattr__(name):
-    if name in ("_compatibility", "graph", "graph_module", "node", "proxy"):
-        from importlib import import_module
-
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg", "symbolic_trace"]
+__all__ += ["wrap"]

@@ -1,5 +1,436 @@
-"""The module of PyTorch that has Tracer, symbolic_trace."""
+"""symbolic_trace: runs a function or module with proxies in the place of its arguments, which makes a graph of its calls."""
 
-from . import Tracer, symbolic_trace
+import collections
+import copy
+import inspect
+import math
+import operator
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
-__all__ = ["Tracer", "symbolic_trace"]
+from .. import Tensor
+from ..nn import Module, Parameter, Sequential
+from ..utils import _pytree as pytree
+from ._codegen import _PyTreeCodeGen, _PyTreeInfo
+from ._patch import Patcher, wrapped_functions
+from .graph import Graph
+from .graph_module import GraphModule, default_tracer
+from .node import Node
+from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase, base_types
+
+__all__ = ["PH", "PHBase", "PHWithMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
+
+ROOT = __name__.partition(".")[0]
+LEAVES = tuple(f"{root}.{name}" for root in (ROOT, "torch") for name in ("nn", "ao.nn"))
+VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_state = threading.local()
+
+
+def is_fx_tracing() -> bool:
+    """Returns whether symbolic_trace traces a function on this thread."""
+    return getattr(_state, "tracing", False)
+
+
+is_fx_symbolic_tracing = is_fx_tracing
+
+
+@contextmanager
+def _tracing() -> Iterator[None]:
+    before = is_fx_tracing()
+    _state.tracing = True
+    try:
+        yield
+    finally:
+        _state.tracing = before
+
+
+class PHBase:
+    """The class of placeholders in `concrete_args`: of inputs of the graph inside of lists, tuples and dictionaries."""
+
+    def __repr__(self) -> str:
+        return "PH"
+
+
+PH = PHBase()
+
+
+class PHWithMeta(PHBase):
+    """A placeholder with attributes, which its proxy's node has as well."""
+
+    def __init__(self, ph_key: str | None = None) -> None:
+        self.ph_key = ph_key
+
+
+def _assert_is_none(value: Any, msg: str) -> None:
+    """Raises AssertionError for a value that is not None."""
+    if value is not None:
+        raise AssertionError(msg)
+
+
+def _annotation(function: Any, name: str) -> Any:
+    """Returns the annotation of a parameter or of the result; of the package's own functions only those that are Tensor."""
+    found = getattr(function, "__annotations__", {}).get(name)
+    if str(getattr(function, "__module__", "")).startswith(LEAVES):
+        return Tensor if found in (Tensor, "Tensor") else None
+    return found
+
+
+def _takes_positional(function: Any, count: int) -> Any:
+    """Returns a function with the code of another one that takes `count` arguments by position: those by name only, *args and **kwargs too, which
+    are proxies then."""
+    code = function.__code__
+    code = code.replace(co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~VARIABLE)
+    return types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+
+
+class Tracer(TracerBase):
+    """Traces functions and modules: `trace(root)` returns their graph. Subclasses override `is_leaf_module`, which modules are single nodes, and
+    other methods.
+
+    Functions in `autowrap_functions`, and those of the modules in `autowrap_modules`, are nodes where they are called with proxies. With
+    `param_shapes_constant` the sizes of parameters are numbers.
+    """
+
+    def __init__(
+        self,
+        autowrap_modules: tuple[Any, ...] = (math,),
+        autowrap_functions: tuple[Callable[..., Any], ...] = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
+        super().__init__()
+        names = ((name, value) for module in autowrap_modules for name, value in vars(module).items())
+        self._autowrap_function_ids = {id(value) for name, value in names if name[0] != "_" and callable(value)} | set(map(id, autowrap_functions))
+        self._autowrap_search = list(autowrap_modules)
+        self.param_shapes_constant = param_shapes_constant
+        self.submodule_paths: dict[Module, str] | None = None
+        self.root_module_name = ""
+        self.scope = Scope("", None)
+        self.module_stack = collections.OrderedDict()
+        self.num_calls: dict[str, int] = {}
+        self.node_name_to_scope = {}
+
+    def get_fresh_qualname(self, prefix: str) -> str:
+        """Returns a name of an attribute that the root does not have: `prefix` and a number."""
+        i = 0
+        while hasattr(self.root, f"{prefix}{i}"):
+            i += 1
+        return f"{prefix}{i}"
+
+    def create_arg(self, a: Any) -> Any:
+        """Returns the argument of a node for a value: parameters, buffers, modules and other tensors are nodes of attributes of the root."""
+        if isinstance(a, Parameter):
+            for name, parameter in self.root.named_parameters():
+                if a is parameter:
+                    return self.create_node("get_attr", name, (), {})
+            raise NameError("parameter is not a member of this module")
+        if isinstance(a, Tensor):
+            for name, buffer in self.root.named_buffers():
+                if a is buffer:
+                    return self.create_node("get_attr", name, (), {})
+            return self._attribute(a, "_tensor_constant")
+        if isinstance(a, Module):
+            for name, module in self.root.named_modules():
+                if a is module:
+                    return self.create_node("get_attr", name, (), {})
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
+            return self.create_node("call_function", type(a), tuple(self.create_arg(item) for item in a), {})
+        if type(a) in _proxyable_classes:
+            return self._attribute(a, f"_{type(a).__name__}_constant_")
+        return super().create_arg(a)
+
+    def _attribute(self, value: Any, prefix: str) -> Node:
+        """Inserts the node of an attribute of the root whose value this is; of a new one, where there is none."""
+        name = self.tensor_attrs.get(value)
+        if name is None:
+            name = self.get_fresh_qualname(prefix)
+            self.tensor_attrs[value] = name
+            setattr(self.root, name, value)
+        return self.create_node("get_attr", name, (), {})
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        """Returns whether a module is a single node: the modules of the package are, except containers."""
+        return m.__module__.startswith(LEAVES) and not isinstance(m, Sequential)
+
+    def path_of_module(self, mod: Module) -> str:
+        """Returns the dotted name of a module in the root. Raises NameError if the root does not have it."""
+        if self.submodule_paths:
+            found = self.submodule_paths.get(mod)
+            if found is None:
+                raise NameError("module is not installed as a submodule")
+            return found
+        for name, module in self.root.named_modules():
+            if module is mod:
+                return name
+        raise NameError("module is not installed as a submodule")
+
+    def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Called for the call of a module: adds a node for a leaf, and otherwise runs forward(*args, **kwargs)."""
+        name = self.path_of_module(m)
+        with ScopeContextManager(self.scope, Scope(name, type(m))) as scope:
+            calls = self.num_calls.get(name, 0)
+            self.num_calls[name] = calls + 1
+            key = f"{scope.module_path}@{calls}" if calls else scope.module_path
+            self.module_stack[key] = (name, scope.module_type)
+            try:
+                if self.is_leaf_module(m, name):
+                    return self.create_proxy("call_module", name, args, kwargs)
+                return forward(*args, **kwargs)
+            finally:
+                self.module_stack.popitem()
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """Called for an attribute of a module: returns a proxy for a parameter, and for a buffer with `proxy_buffer_attributes`."""
+        if isinstance(attr_val, Parameter):
+            return self._proxy_of(attr_val, self.root.named_parameters(), parameter_proxy_cache)
+        if self.proxy_buffer_attributes and isinstance(attr_val, Tensor):
+            return self._proxy_of(attr_val, self.root.named_buffers(), parameter_proxy_cache)
+        return attr_val
+
+    def _proxy_of(self, value: Any, named: Any, cache: dict[str, Any]) -> Any:
+        for name, found in named:
+            if found is value:
+                if name not in cache:
+
+                    def of_parameter(node: Node, name: str = name) -> Proxy:
+                        return ParameterProxy(self, node, name, value)
+
+                    cache[name] = self.create_proxy(
+                        "get_attr",
+                        name,
+                        (),
+                        {},
+                        proxy_factory_fn=of_parameter if self.param_shapes_constant and isinstance(value, Parameter) else None,
+                    )
+                return cache[name]
+        return value
+
+    # -------------------------------------------------------------------------------------------------------------- inputs
+
+    def create_args_for_root(self, root_fn: Any, is_module: bool, concrete_args: Any = None) -> tuple[Any, list[Any]]:
+        """Returns the function that is traced and its arguments: proxies of new inputs, and the values of `concrete_args`."""
+        function = inspect.unwrap(root_fn)
+        code = function.__code__
+        count = code.co_argcount + code.co_kwonlyargcount
+        names = list(code.co_varnames)
+        args: list[Any] = []
+        first = 0
+        if is_module:
+            if not count:
+                raise RuntimeError("``self`` argument cannot be part of *args expansion!")
+            args, first = [self.root], 1
+        signature = inspect.signature(function)
+        if isinstance(concrete_args, tuple):
+            if len(concrete_args) != len(names[first:count]):
+                raise RuntimeError(f"Tracing expected {len(names[first:count])} arguments but got {len(concrete_args)} concrete arguments")
+            concrete_args = dict(zip(names[first:count], concrete_args, strict=True))
+        args += [self._input(name, concrete_args, signature, function) for name in names[first:count]]
+        if code.co_kwonlyargcount or code.co_flags & VARIABLE:
+            variable = [(flag, stars) for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")) if code.co_flags & flag]
+            for at, (_, stars) in enumerate(variable):
+                args.append(self._input(stars + names[count + at], concrete_args, signature, function))
+            root_fn = _takes_positional(function, len(args))
+        leaves, in_spec = pytree.tree_flatten(tuple(args))
+        if not any(not child.is_leaf() for child in in_spec.children()):
+            return root_fn, args
+        codegen = self.graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names[:count], in_spec, None))
+
+        def flat(*values):  # type: ignore[no-untyped-def]  # without annotations, which inputs and output would have
+            out, out_spec = pytree.tree_flatten(root_fn(*pytree.tree_unflatten(list(values), in_spec)))
+            codegen.pytree_info = codegen.pytree_info._replace(out_spec=out_spec)
+            return out
+
+        return flat, leaves
+
+    def _input(self, name: str, concrete_args: dict[str, Any] | None, signature: inspect.Signature, function: Any) -> Any:
+        """Inserts the input of a parameter, or those of the placeholders in its concrete value, and returns the argument."""
+        if concrete_args is not None and name in concrete_args:
+            count = 0
+
+            def replace(x: Any) -> Any:
+                nonlocal count
+                count += 1
+                default = signature.parameters[name].default
+                given = () if default is inspect.Parameter.empty else (default,)
+                made = self.create_proxy("placeholder", f"{name}_{count}", given, {})
+                if isinstance(x, PHBase):
+                    if x is not PH:
+                        for key, value in vars(x).items():
+                            setattr(made.node, key, value)
+                    return made
+                self._assert_value(name, made, x)
+                return x
+
+            return pytree.tree_map(replace, concrete_args[name])
+        default: tuple[Any, ...] = ()
+        if name[0] != "*":
+            found = signature.parameters[name].default
+            default = () if found is inspect.Parameter.empty else (found,)
+        return self.create_proxy("placeholder", name, default, {}, type_expr=_annotation(function, name))
+
+    def _assert_value(self, name: str, made: Proxy, value: Any) -> None:
+        """Inserts the assertion that an input has the value that the graph was traced with."""
+        from .. import _assert  # type: ignore[attr-defined]
+
+        said = f"{name} has been specialized to have value {value} but got another value"
+        if type(value) is bool or (type(value) in base_types and type(value) is not Tensor):
+            same = self.create_proxy("call_function", operator.eq, (made, value), {})
+            self.create_proxy("call_function", _assert, (same, said), {})
+        elif value is None:
+            self.create_proxy("call_function", _assert_is_none, (made, said), {})
+        else:
+            warnings.warn(
+                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user to make sure that "
+                "your inputs match the inputs you specialized the function with.",
+                stacklevel=5,
+            )
+
+    # --------------------------------------------------------------------------------------------------------------- trace
+
+    def _collect_tensor_attributes(self, module: Module, prefix: list[str]) -> None:
+        for key, value in vars(module).items():
+            if isinstance(value, Tensor) and value not in self.tensor_attrs:
+                self.tensor_attrs[value] = ".".join((*prefix, key))
+        for key, below in module.named_children():
+            self._collect_tensor_attributes(below, [*prefix, key])
+
+    def trace(self, root: Module | Callable[..., Any], concrete_args: Any = None) -> Graph:
+        """Returns the graph of a module or function. `concrete_args` maps names of parameters to values that the graph is specialized for."""
+        with _tracing():
+            if isinstance(root, Module):
+                self.root: Module = root
+                if not hasattr(type(root), self.traced_func_name):
+                    raise AssertionError(f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}")
+                fn: Any = getattr(type(root), self.traced_func_name)
+                self.root_module_name = root._get_name()
+                self.submodule_paths = {module: name for name, module in root.named_modules()}
+            else:
+                self.root, fn = Module(), root
+            tracer_cls = getattr(self, "__class__", None)
+            self.graph = Graph(tracer_cls=tracer_cls)
+            if hasattr(fn, "__code__"):
+                code = fn.__code__
+                self.graph._co_fields = {"co_name": code.co_name, "co_filename": code.co_filename, "co_firstlineno": code.co_firstlineno}
+            self.tensor_attrs: dict[Any, str] = {}
+            self._collect_tensor_attributes(self.root, [])
+            if not isinstance(fn, types.FunctionType):
+                fn = _as_function(fn)
+            fn_globals = fn.__globals__
+            fn, args = self.create_args_for_root(fn, isinstance(root, Module), concrete_args)
+            with Patcher() as patcher:
+                self._patch_modules(patcher, getattr(fn, "__globals__", {}))
+                patcher.patch_wrapped()
+                patcher.wrap_functions(fn_globals, self._autowrap_function_ids)
+                for module in self._autowrap_search:
+                    patcher.wrap_functions(vars(module), self._autowrap_function_ids)
+                result = fn(*args)
+                self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=_annotation(fn, "return"))
+            self.submodule_paths = None
+        return self.graph
+
+    def _patch_modules(self, patcher: Patcher, values: dict[str, Any]) -> None:
+        """Makes attributes and calls of modules ask the tracer."""
+        cache: dict[str, Any] = {}
+        read, call = Module.__getattr__, Module.__call__
+
+        def getattr_of_module(mod: Module, attr: str) -> Any:
+            return self.getattr(attr, read(mod, attr), cache)
+
+        def call_of_module(mod: Module, *args: Any, **kwargs: Any) -> Any:
+            def forward(*args: Any, **kwargs: Any) -> Any:
+                return call(mod, *args, **kwargs)
+
+            patcher.wrap_functions(getattr(getattr(mod, "forward", mod), "__globals__", {}), self._autowrap_function_ids)
+            return self.call_module(mod, forward, args, kwargs)
+
+        patcher.set_attribute(Module, "__getattr__", getattr_of_module)
+        patcher.set_attribute(Module, "__call__", call_of_module)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tracer":
+        made = type(self).__new__(type(self))
+        kept = ("_autowrap_search",)
+        made.__dict__ = {key: copy.copy(value) if key in kept else copy.deepcopy(value, memo) for key, value in self.__dict__.items()}
+        return made
+
+
+default_tracer.append(Tracer)
+_proxyable_classes: dict[type, None] = {}
+
+
+class ProxyableClassMeta(type):
+    """A metaclass of classes whose instances may be made of proxies while a function is traced: their construction is a node."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        _proxyable_classes.setdefault(cls)
+        super().__init__(name, bases, attrs)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        instance = cls.__new__(cls)  # type: ignore[call-overload]
+        if not is_fx_tracing():
+            cls.__init__(instance, *args, **kwargs)  # type: ignore[misc]
+            return instance
+        found = next((value for value in pytree.tree_leaves((args, kwargs)) if isinstance(value, Proxy)), None)
+        if found is None:
+            cls.__init__(instance, *args, **kwargs)  # type: ignore[misc]
+            return instance
+        return found.tracer.create_proxy("call_function", cls, args, kwargs)
+
+
+def _as_function(fn: Any) -> Any:
+    """Returns a Python function for a bound method, functools.partial or other callable."""
+    if isinstance(fn, types.MethodType):
+        signature = inspect.signature(fn)
+        function = fn.__func__
+        if not isinstance(function, types.FunctionType) or signature is None:
+            return function
+        names = [p.name for p in signature.parameters.values()]
+        scope: dict[str, Any] = {"fn": fn, "__name__": function.__module__}
+        exec(f"def {fn.__name__}({', '.join(names)}): return fn({', '.join(names)})", scope)
+        made = scope[fn.__name__]
+        made.__defaults__ = function.__defaults__
+        return made
+    if not hasattr(fn, "__code__"):
+        signature = inspect.signature(fn)
+        names = [p.name for p in signature.parameters.values()]
+        scope = {"fn": fn}
+        exec(f"def traced({', '.join(names)}): return fn({', '.join(names)})", scope)
+        return scope["traced"]
+    return fn
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Registers a function of the calling module, by its name or as a decorator: where a traced function calls it with proxies, the call is a node,
+    and its body is not traced. Call it at the top level of a module. Returns the argument."""
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    name = fn_or_name.__name__ if callable(fn_or_name) else fn_or_name
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame is not None else None
+    if caller is None or caller.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    wrapped_functions[(id(caller.f_globals), name)] = caller.f_globals
+    return fn_or_name
+
+
+def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
+    """Returns the GraphModule of a module or function: the calls that it makes, recorded by a run with proxies in the place of its arguments.
+
+    `concrete_args` maps names of parameters to values: the graph has the branches that these values take, and asserts them. Modules of the package
+    are single nodes. Control flow that depends on the arguments raises TraceError.
+
+    >>> import libtensor.fx
+    >>> traced = libtensor.fx.symbolic_trace(lambda x: torch.relu(x) + 1)
+    >>> print(traced.graph)
+    graph():
+        %x : [num_users=1] = placeholder[target=x]
+        %relu : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})
+        %add : [num_users=1] = call_function[target=operator.add](args = (%relu, 1), kwargs = {})
+        return add
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, Module) else getattr(root, "__name__", type(root).__name__)
+    return GraphModule(tracer.root, graph, name)

@@ -2,10 +2,9 @@
 
 import warnings
 
+from .._base.direct import open_to_overrides
 from .._base.dtypes import bool_ as _bool
 from .._core.tensor import Tensor
-from .._gen.gen_functions import sigmoid as sigmoid
-from .._gen.gen_functions import tanh as tanh
 from .._gen.gen_functions import zeros_like as _zeros_like
 from .._gen.gen_nn_functional import *  # noqa: F403
 from .._gen.gen_nn_functional import __all__  # noqa: F401
@@ -18,6 +17,8 @@ from .interpolation import *  # noqa: F403
 from .linear_cross_entropy import LinearCrossEntropyOptions
 from .pooling import *  # noqa: F403
 
+_threshold = threshold  # noqa: F405  # its name in graphs
+
 
 def _chosen(function, input, dim, stacklevel, dtype):
     """Applies `function` along `dim`; without `dim` warns and uses PyTorch's implicit choice of the dimension."""
@@ -28,6 +29,25 @@ def _chosen(function, input, dim, stacklevel, dtype):
     return function(input, dim, dtype=dtype)
 
 
+def sigmoid(input):
+    """Returns `1 / (1 + exp(-x))` of every element.
+
+    >>> torch.nn.functional.sigmoid(torch.tensor([0., 2.]))
+    tensor([0.5000, 0.8808])
+    """
+    return input.sigmoid()
+
+
+def tanh(input):
+    """Returns the hyperbolic tangent of every element.
+
+    >>> torch.nn.functional.tanh(torch.tensor([0., 1.]))
+    tensor([0.0000, 0.7616])
+    """
+    return input.tanh()
+
+
+@open_to_overrides
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """Returns `exp(x) / sum(exp(x))` along `dim`, computed relative to the largest element to avoid overflow. `dtype` is the dtype of the computation
     and the result.
@@ -38,6 +58,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _chosen(_softmax, input, dim, _stacklevel, dtype)
 
 
+@open_to_overrides
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """Returns the logarithm of `softmax` along `dim`, computed without cancellation. `dtype` is the dtype of the computation and the result.
 
@@ -47,6 +68,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _chosen(_log_softmax, input, dim, _stacklevel, dtype)
 
 
+@open_to_overrides
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """Returns `softmax(-input)` along `dim`. `dtype` is the dtype of the computation and the result.
 
@@ -56,6 +78,7 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
     return _chosen(_softmin, input, dim, _stacklevel, dtype)
 
 
+@open_to_overrides
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
     """Returns `max(0, d(anchor, positive) - d(anchor, negative) + margin)`, where d is `distance_function`, by default `pairwise_distance`.
 
@@ -80,6 +103,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     return loss if reduction == "none" else getattr(loss, reduction)()
 
 
+@open_to_overrides
 def multi_head_attention_forward(
     query,
     key,
@@ -131,6 +155,7 @@ def multi_head_attention_forward(
     return out, weights if need_weights else None
 
 
+@open_to_overrides
 def linear_cross_entropy(
     input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, options=None
 ):

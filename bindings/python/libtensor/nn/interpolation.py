@@ -1,5 +1,6 @@
 """Interpolation with sizes or scale factors, given as scalars or lists."""
 
+from .._base.direct import open_to_overrides
 from .._core.tensor import Tensor
 from .._gen import gen_nn_functional as _functions
 
@@ -42,7 +43,7 @@ def _scaled(name):
     function.__name__ = function.__qualname__ = name
     function.__module__ = "libtensor.nn.functional"
     function.__doc__ = inner.__doc__
-    globals()[name] = function
+    globals()[name] = open_to_overrides(function)
     __all__.append(name)
 
 

@@ -1,5 +1,6 @@
 """Pooling functions that give one result or two, as an argument says, or take None for a size."""
 
+from .._base.direct import open_to_overrides
 from .._core.tensor import Tensor
 from .._gen import gen_nn_functional as _functions
 from .interpolation import _factors
@@ -88,7 +89,7 @@ def _export(name, function, doc):
     function.__name__ = function.__qualname__ = name
     function.__module__ = "libtensor.nn.functional"
     function.__doc__ = doc
-    globals()[name] = function
+    globals()[name] = open_to_overrides(function)
     __all__.append(name)
 
 
