@@ -715,7 +715,7 @@ export class Tensor extends Handle {
    * Default: `alpha` 1.
    */
   add_(other: TensorLike | Scalar, options?: { alpha?: Scalar }): this;
-  /** add_, off the event loop. */
+  /** Asynchronous `add_`, executed off the event loop. */
   add_Async(other: TensorLike | Scalar, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
    * Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
@@ -731,7 +731,7 @@ export class Tensor extends Handle {
    * Dtypes: integers, floats and complex. Default: `alpha` 1.
    */
   sub_(other: TensorLike | Scalar, options?: { alpha?: Scalar }): this;
-  /** sub_, off the event loop. */
+  /** Asynchronous `sub_`, executed off the event loop. */
   sub_Async(other: TensorLike | Scalar, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
    * Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
@@ -751,7 +751,7 @@ export class Tensor extends Handle {
    * Dtypes: integers, floats and complex. Default: `alpha` 1.
    */
   subtract_(other: TensorLike | Scalar, options?: { alpha?: Scalar }): this;
-  /** subtract_, off the event loop. */
+  /** Asynchronous `subtract_`, executed off the event loop. */
   subtract_Async(other: TensorLike | Scalar, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
    * Subtracts `alpha` times `input` from `other`, element by element: `other - alpha * input`.
@@ -768,7 +768,7 @@ export class Tensor extends Handle {
    * Multiplies `input` by `other`, element by element. Shapes are broadcast.
    */
   mul_(other: TensorLike | Scalar): this;
-  /** mul_, off the event loop. */
+  /** Asynchronous `mul_`, executed off the event loop. */
   mul_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Multiplies `input` by `other`, element by element. Shapes are broadcast.
@@ -782,7 +782,7 @@ export class Tensor extends Handle {
    * Alias of `mul`.
    */
   multiply_(other: TensorLike | Scalar): this;
-  /** multiply_, off the event loop. */
+  /** Asynchronous `multiply_`, executed off the event loop. */
   multiply_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Divides `input` by `other`, element by element. Shapes are broadcast.
@@ -800,7 +800,7 @@ export class Tensor extends Handle {
    * integers remain integers, complex numbers are an error, and so is integer division by 0.
    */
   div_(other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
-  /** div_, off the event loop. */
+  /** Asynchronous `div_`, executed off the event loop. */
   div_Async(other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; signal?: Signal | null }): Promise<this>;
   /**
    * Divides `input` by `other`, element by element. Shapes are broadcast.
@@ -822,7 +822,7 @@ export class Tensor extends Handle {
    * Alias of `div`.
    */
   divide_(other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
-  /** divide_, off the event loop. */
+  /** Asynchronous `divide_`, executed off the event loop. */
   divide_Async(other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; signal?: Signal | null }): Promise<this>;
   /**
    * Divides `input` by `other`, element by element, without rounding. Equivalent to `div` without a
@@ -834,7 +834,7 @@ export class Tensor extends Handle {
    * rounding mode.
    */
   trueDivide_(other: TensorLike | Scalar): this;
-  /** trueDivide_, off the event loop. */
+  /** Asynchronous `trueDivide_`, executed off the event loop. */
   trueDivide_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Divides `input` by `other`, element by element, and rounds towards minus infinity. Shapes are
@@ -850,7 +850,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   floorDivide_(other: TensorLike | Scalar): this;
-  /** floorDivide_, off the event loop. */
+  /** Asynchronous `floorDivide_`, executed off the event loop. */
   floorDivide_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the remainder of floor division, element by element, with the sign of `other`
@@ -868,7 +868,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   remainder_(other: TensorLike | Scalar): this;
-  /** remainder_, off the event loop. */
+  /** Asynchronous `remainder_`, executed off the event loop. */
   remainder_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the remainder of truncated division, element by element, with the sign of `input`, as
@@ -884,7 +884,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   fmod_(other: TensorLike | Scalar): this;
-  /** fmod_, off the event loop. */
+  /** Asynchronous `fmod_`, executed off the event loop. */
   fmod_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Raises `input` to the power `exponent`, element by element. Shapes are broadcast. Integers wrap
@@ -902,7 +902,7 @@ export class Tensor extends Handle {
    * Dtypes: integers, floats and complex.
    */
   pow_(exponent: TensorLike | Scalar): this;
-  /** pow_, off the event loop. */
+  /** Asynchronous `pow_`, executed off the event loop. */
   pow_Async(exponent: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Raises `input` to the power `exponent` in float64, or in complex128 if an operand is complex.
@@ -914,7 +914,7 @@ export class Tensor extends Handle {
    * Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
    */
   floatPower_(exponent: TensorLike | Scalar): this;
-  /** floatPower_, off the event loop. */
+  /** Asynchronous `floatPower_`, executed off the event loop. */
   floatPower_Async(exponent: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
@@ -930,7 +930,7 @@ export class Tensor extends Handle {
    * Dtypes: integers, floats and complex.
    */
   neg_(): this;
-  /** neg_, off the event loop. */
+  /** Asynchronous `neg_`, executed off the event loop. */
   neg_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
@@ -950,7 +950,7 @@ export class Tensor extends Handle {
    * Dtypes: integers, floats and complex.
    */
   negative_(): this;
-  /** negative_, off the event loop. */
+  /** Asynchronous `negative_`, executed off the event loop. */
   negative_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns `input`, as the unary plus operator. bool is an error.
@@ -966,7 +966,7 @@ export class Tensor extends Handle {
    * Computes the square of each element. Integers wrap around; bool is converted to int64.
    */
   square_(): this;
-  /** square_, off the event loop. */
+  /** Asynchronous `square_`, executed off the event loop. */
   square_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
@@ -978,7 +978,7 @@ export class Tensor extends Handle {
    * default dtype.
    */
   reciprocal_(): this;
-  /** reciprocal_, off the event loop. */
+  /** Asynchronous `reciprocal_`, executed off the event loop. */
   reciprocal_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the absolute value of each element. That of a complex number is real. The most
@@ -994,7 +994,7 @@ export class Tensor extends Handle {
    * Dtypes: integers, floats and complex.
    */
   abs_(): this;
-  /** abs_, off the event loop. */
+  /** Asynchronous `abs_`, executed off the event loop. */
   abs_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the absolute value of each element. That of a complex number is real. The most
@@ -1014,7 +1014,7 @@ export class Tensor extends Handle {
    * Dtypes: integers, floats and complex.
    */
   absolute_(): this;
-  /** absolute_, off the event loop. */
+  /** Asynchronous `absolute_`, executed off the event loop. */
   absolute_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
@@ -1028,7 +1028,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   sign_(): this;
-  /** sign_, off the event loop. */
+  /** Asynchronous `sign_`, executed off the event loop. */
   sign_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
@@ -1038,7 +1038,7 @@ export class Tensor extends Handle {
    * Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
    */
   sgn_(): this;
-  /** sgn_, off the event loop. */
+  /** Asynchronous `sgn_`, executed off the event loop. */
   sgn_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns the magnitude of `input` with the sign of `other`, element by element. Shapes are
@@ -1054,7 +1054,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   copysign_(other: TensorLike | Scalar): this;
-  /** copysign_, off the event loop. */
+  /** Asynchronous `copysign_`, executed off the event loop. */
   copysign_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
@@ -1070,7 +1070,7 @@ export class Tensor extends Handle {
    */
   addcmul_(tensor1: TensorLike, options: { tensor2: TensorLike; value?: Scalar }): this;
   addcmul_(tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar }): this;
-  /** addcmul_, off the event loop. */
+  /** Asynchronous `addcmul_`, executed off the event loop. */
   addcmul_Async(tensor1: TensorLike, options: { tensor2: TensorLike; value?: Scalar; signal?: Signal | null }): Promise<this>;
   addcmul_Async(tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
@@ -1089,7 +1089,7 @@ export class Tensor extends Handle {
    */
   addcdiv_(tensor1: TensorLike, options: { tensor2: TensorLike; value?: Scalar }): this;
   addcdiv_(tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar }): this;
-  /** addcdiv_, off the event loop. */
+  /** Asynchronous `addcdiv_`, executed off the event loop. */
   addcdiv_Async(tensor1: TensorLike, options: { tensor2: TensorLike; value?: Scalar; signal?: Signal | null }): Promise<this>;
   addcdiv_Async(tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
@@ -1108,7 +1108,7 @@ export class Tensor extends Handle {
    */
   lerp_(end: TensorLike, options: { weight: TensorLike | Scalar }): this;
   lerp_(end: TensorLike, weight: TensorLike | Scalar): this;
-  /** lerp_, off the event loop. */
+  /** Asynchronous `lerp_`, executed off the event loop. */
   lerp_Async(end: TensorLike, options: { weight: TensorLike | Scalar; signal?: Signal | null }): Promise<this>;
   lerp_Async(end: TensorLike, weight: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -1121,7 +1121,7 @@ export class Tensor extends Handle {
    * bool tensor.
    */
   eq_(other: TensorLike | Scalar): this;
-  /** eq_, off the event loop. */
+  /** Asynchronous `eq_`, executed off the event loop. */
   eq_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns
@@ -1133,7 +1133,7 @@ export class Tensor extends Handle {
    * a bool tensor.
    */
   ne_(other: TensorLike | Scalar): this;
-  /** ne_, off the event loop. */
+  /** Asynchronous `ne_`, executed off the event loop. */
   ne_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns
@@ -1149,7 +1149,7 @@ export class Tensor extends Handle {
    * Alias of `ne`.
    */
   notEqual_(other: TensorLike | Scalar): this;
-  /** notEqual_, off the event loop. */
+  /** Asynchronous `notEqual_`, executed off the event loop. */
   notEqual_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns
@@ -1165,7 +1165,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   lt_(other: TensorLike | Scalar): this;
-  /** lt_, off the event loop. */
+  /** Asynchronous `lt_`, executed off the event loop. */
   lt_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns
@@ -1185,7 +1185,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   less_(other: TensorLike | Scalar): this;
-  /** less_, off the event loop. */
+  /** Asynchronous `less_`, executed off the event loop. */
   less_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` is less than or equal to `other`. Shapes are
@@ -1201,7 +1201,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   le_(other: TensorLike | Scalar): this;
-  /** le_, off the event loop. */
+  /** Asynchronous `le_`, executed off the event loop. */
   le_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` is less than or equal to `other`. Shapes are
@@ -1221,7 +1221,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   lessEqual_(other: TensorLike | Scalar): this;
-  /** lessEqual_, off the event loop. */
+  /** Asynchronous `lessEqual_`, executed off the event loop. */
   lessEqual_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
@@ -1237,7 +1237,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   gt_(other: TensorLike | Scalar): this;
-  /** gt_, off the event loop. */
+  /** Asynchronous `gt_`, executed off the event loop. */
   gt_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
@@ -1257,7 +1257,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   greater_(other: TensorLike | Scalar): this;
-  /** greater_, off the event loop. */
+  /** Asynchronous `greater_`, executed off the event loop. */
   greater_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` is greater than or equal to `other`. Shapes are
@@ -1273,7 +1273,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   ge_(other: TensorLike | Scalar): this;
-  /** ge_, off the event loop. */
+  /** Asynchronous `ge_`, executed off the event loop. */
   ge_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Compares element by element whether `input` is greater than or equal to `other`. Shapes are
@@ -1293,7 +1293,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   greaterEqual_(other: TensorLike | Scalar): this;
-  /** greaterEqual_, off the event loop. */
+  /** Asynchronous `greaterEqual_`, executed off the event loop. */
   greaterEqual_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns whether two tensors have the same shape and equal elements. NaN is not equal to NaN.
@@ -1370,7 +1370,7 @@ export class Tensor extends Handle {
    * Computes the complex conjugate of each element, or returns `input` if it is real.
    */
   conjPhysical_(): this;
-  /** conjPhysical_, off the event loop. */
+  /** Asynchronous `conjPhysical_`, executed off the event loop. */
   conjPhysical_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns a tensor with materialized conjugation, which does not share memory with a conjugated
@@ -1420,7 +1420,7 @@ export class Tensor extends Handle {
    * tensor.
    */
   fill_(value: TensorLike | Scalar): this;
-  /** fill_, off the event loop. */
+  /** Asynchronous `fill_`, executed off the event loop. */
   fill_Async(value: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Fills `input` with 0, in place.
@@ -1577,7 +1577,7 @@ export class Tensor extends Handle {
    * converted to the default dtype.
    */
   sqrt_(): this;
-  /** sqrt_, off the event loop. */
+  /** Asynchronous `sqrt_`, executed off the event loop. */
   sqrt_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
@@ -1589,7 +1589,7 @@ export class Tensor extends Handle {
    * converted to the default dtype.
    */
   rsqrt_(): this;
-  /** rsqrt_, off the event loop. */
+  /** Asynchronous `rsqrt_`, executed off the event loop. */
   rsqrt_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the exponential function of each element: `e**x`. Integers and bool are converted to
@@ -1601,7 +1601,7 @@ export class Tensor extends Handle {
    * the default dtype.
    */
   exp_(): this;
-  /** exp_, off the event loop. */
+  /** Asynchronous `exp_`, executed off the event loop. */
   exp_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
@@ -1613,7 +1613,7 @@ export class Tensor extends Handle {
    * dtype.
    */
   exp2_(): this;
-  /** exp2_, off the event loop. */
+  /** Asynchronous `exp2_`, executed off the event loop. */
   exp2_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted
@@ -1625,7 +1625,7 @@ export class Tensor extends Handle {
    * to the default dtype.
    */
   expm1_(): this;
-  /** expm1_, off the event loop. */
+  /** Asynchronous `expm1_`, executed off the event loop. */
   expm1_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
@@ -1637,7 +1637,7 @@ export class Tensor extends Handle {
    * Integers and bool are converted to the default dtype.
    */
   log_(): this;
-  /** log_, off the event loop. */
+  /** Asynchronous `log_`, executed off the event loop. */
   log_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the base-2 logarithm of each element. Integers and bool are converted to the default
@@ -1649,7 +1649,7 @@ export class Tensor extends Handle {
    * dtype.
    */
   log2_(): this;
-  /** log2_, off the event loop. */
+  /** Asynchronous `log2_`, executed off the event loop. */
   log2_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the base-10 logarithm of each element. Integers and bool are converted to the default
@@ -1661,7 +1661,7 @@ export class Tensor extends Handle {
    * dtype.
    */
   log10_(): this;
-  /** log10_, off the event loop. */
+  /** Asynchronous `log10_`, executed off the event loop. */
   log10_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted
@@ -1673,7 +1673,7 @@ export class Tensor extends Handle {
    * to the default dtype.
    */
   log1p_(): this;
-  /** log1p_, off the event loop. */
+  /** Asynchronous `log1p_`, executed off the event loop. */
   log1p_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the sine of each element, in radians. Integers and bool are converted to the default
@@ -1685,7 +1685,7 @@ export class Tensor extends Handle {
    * dtype.
    */
   sin_(): this;
-  /** sin_, off the event loop. */
+  /** Asynchronous `sin_`, executed off the event loop. */
   sin_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the cosine of each element, in radians. Integers and bool are converted to the default
@@ -1697,7 +1697,7 @@ export class Tensor extends Handle {
    * dtype.
    */
   cos_(): this;
-  /** cos_, off the event loop. */
+  /** Asynchronous `cos_`, executed off the event loop. */
   cos_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the tangent of each element, in radians. Integers and bool are converted to the
@@ -1709,7 +1709,7 @@ export class Tensor extends Handle {
    * default dtype.
    */
   tan_(): this;
-  /** tan_, off the event loop. */
+  /** Asynchronous `tan_`, executed off the event loop. */
   tan_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside
@@ -1721,7 +1721,7 @@ export class Tensor extends Handle {
    * of [-1, 1]. Integers and bool are converted to the default dtype.
    */
   asin_(): this;
-  /** asin_, off the event loop. */
+  /** Asynchronous `asin_`, executed off the event loop. */
   asin_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside
@@ -1737,7 +1737,7 @@ export class Tensor extends Handle {
    * Alias of `asin`.
    */
   arcsin_(): this;
-  /** arcsin_, off the event loop. */
+  /** Asynchronous `arcsin_`, executed off the event loop. */
   arcsin_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
@@ -1749,7 +1749,7 @@ export class Tensor extends Handle {
    * outside of [-1, 1]. Integers and bool are converted to the default dtype.
    */
   acos_(): this;
-  /** acos_, off the event loop. */
+  /** Asynchronous `acos_`, executed off the event loop. */
   acos_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
@@ -1765,7 +1765,7 @@ export class Tensor extends Handle {
    * Alias of `acos`.
    */
   arccos_(): this;
-  /** arccos_, off the event loop. */
+  /** Asynchronous `arccos_`, executed off the event loop. */
   arccos_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
@@ -1777,7 +1777,7 @@ export class Tensor extends Handle {
    * converted to the default dtype.
    */
   atan_(): this;
-  /** atan_, off the event loop. */
+  /** Asynchronous `atan_`, executed off the event loop. */
   atan_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
@@ -1793,7 +1793,7 @@ export class Tensor extends Handle {
    * Alias of `atan`.
    */
   arctan_(): this;
-  /** arctan_, off the event loop. */
+  /** Asynchronous `arctan_`, executed off the event loop. */
   arctan_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the hyperbolic sine of each element. Integers and bool are converted to the default
@@ -1805,7 +1805,7 @@ export class Tensor extends Handle {
    * dtype.
    */
   sinh_(): this;
-  /** sinh_, off the event loop. */
+  /** Asynchronous `sinh_`, executed off the event loop. */
   sinh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
@@ -1817,7 +1817,7 @@ export class Tensor extends Handle {
    * dtype.
    */
   cosh_(): this;
-  /** cosh_, off the event loop. */
+  /** Asynchronous `cosh_`, executed off the event loop. */
   cosh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
@@ -1829,7 +1829,7 @@ export class Tensor extends Handle {
    * dtype.
    */
   tanh_(): this;
-  /** tanh_, off the event loop. */
+  /** Asynchronous `tanh_`, executed off the event loop. */
   tanh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
@@ -1841,7 +1841,7 @@ export class Tensor extends Handle {
    * default dtype.
    */
   asinh_(): this;
-  /** asinh_, off the event loop. */
+  /** Asynchronous `asinh_`, executed off the event loop. */
   asinh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
@@ -1857,7 +1857,7 @@ export class Tensor extends Handle {
    * Alias of `asinh`.
    */
   arcsinh_(): this;
-  /** arcsinh_, off the event loop. */
+  /** Asynchronous `arcsinh_`, executed off the event loop. */
   arcsinh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
@@ -1869,7 +1869,7 @@ export class Tensor extends Handle {
    * and bool are converted to the default dtype.
    */
   acosh_(): this;
-  /** acosh_, off the event loop. */
+  /** Asynchronous `acosh_`, executed off the event loop. */
   acosh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
@@ -1885,7 +1885,7 @@ export class Tensor extends Handle {
    * Alias of `acosh`.
    */
   arccosh_(): this;
-  /** arccosh_, off the event loop. */
+  /** Asynchronous `arccosh_`, executed off the event loop. */
   arccosh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
@@ -1897,7 +1897,7 @@ export class Tensor extends Handle {
    * 1]. Integers and bool are converted to the default dtype.
    */
   atanh_(): this;
-  /** atanh_, off the event loop. */
+  /** Asynchronous `atanh_`, executed off the event loop. */
   atanh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
@@ -1913,7 +1913,7 @@ export class Tensor extends Handle {
    * Alias of `atanh`.
    */
   arctanh_(): this;
-  /** arctanh_, off the event loop. */
+  /** Asynchronous `arctanh_`, executed off the event loop. */
   arctanh_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
@@ -1925,7 +1925,7 @@ export class Tensor extends Handle {
    * converted to the default dtype.
    */
   sigmoid_(): this;
-  /** sigmoid_, off the event loop. */
+  /** Asynchronous `sigmoid_`, executed off the event loop. */
   sigmoid_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
@@ -1941,7 +1941,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   atan2_(other: TensorLike): this;
-  /** atan2_, off the event loop. */
+  /** Asynchronous `atan2_`, executed off the event loop. */
   atan2_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
@@ -1961,7 +1961,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   arctan2_(other: TensorLike): this;
-  /** arctan2_, off the event loop. */
+  /** Asynchronous `arctan2_`, executed off the event loop. */
   arctan2_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of
@@ -1977,7 +1977,7 @@ export class Tensor extends Handle {
    * Dtypes: floats.
    */
   hypot_(other: TensorLike): this;
-  /** hypot_, off the event loop. */
+  /** Asynchronous `hypot_`, executed off the event loop. */
   hypot_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Indexes a tensor: `input[index]`. Integers, slices, new axes and the ellipsis return a view
@@ -2018,7 +2018,7 @@ export class Tensor extends Handle {
   indexPut_(indices: List<TensorLike | null> | null, options: { values: TensorLike; accumulate?: boolean }): this;
   indexPut_(indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean }): this;
   indexPut_(indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean): this;
-  /** indexPut_, off the event loop. */
+  /** Asynchronous `indexPut_`, executed off the event loop. */
   indexPut_Async(indices: List<TensorLike | null> | null, options: { values: TensorLike; accumulate?: boolean; signal?: Signal | null }): Promise<this>;
   indexPut_Async(indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<this>;
   indexPut_Async(indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean, options?: { signal?: Signal | null }): Promise<this>;
@@ -2045,7 +2045,7 @@ export class Tensor extends Handle {
    */
   maskedFill_(mask: TensorLike, options: { value: TensorLike | Scalar }): this;
   maskedFill_(mask: TensorLike, value: TensorLike | Scalar): this;
-  /** maskedFill_, off the event loop. */
+  /** Asynchronous `maskedFill_`, executed off the event loop. */
   maskedFill_Async(mask: TensorLike, options: { value: TensorLike | Scalar; signal?: Signal | null }): Promise<this>;
   maskedFill_Async(mask: TensorLike, value: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2060,7 +2060,7 @@ export class Tensor extends Handle {
    */
   maskedScatter_(mask: TensorLike, options: { source: TensorLike }): this;
   maskedScatter_(mask: TensorLike, source: TensorLike): this;
-  /** maskedScatter_, off the event loop. */
+  /** Asynchronous `maskedScatter_`, executed off the event loop. */
   maskedScatter_Async(mask: TensorLike, options: { source: TensorLike; signal?: Signal | null }): Promise<this>;
   maskedScatter_Async(mask: TensorLike, source: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2120,7 +2120,7 @@ export class Tensor extends Handle {
   put_(index: TensorLike, options: { source: TensorLike; accumulate?: boolean }): this;
   put_(index: TensorLike, source: TensorLike, options?: { accumulate?: boolean }): this;
   put_(index: TensorLike, source: TensorLike, accumulate: boolean): this;
-  /** put_, off the event loop. */
+  /** Asynchronous `put_`, executed off the event loop. */
   put_Async(index: TensorLike, options: { source: TensorLike; accumulate?: boolean; signal?: Signal | null }): Promise<this>;
   put_Async(index: TensorLike, source: TensorLike, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<this>;
   put_Async(index: TensorLike, source: TensorLike, accumulate: boolean, options?: { signal?: Signal | null }): Promise<this>;
@@ -2178,16 +2178,16 @@ export class Tensor extends Handle {
    */
   scatter_(dim: Int | string, options: { index: TensorLike; value: Scalar; reduce: string }): this;
   scatter_(dim: Int | string, index: TensorLike, value: Scalar, options: { reduce: string }): this;
-  /** scatter_, off the event loop. */
+  /** Asynchronous `scatter_`, executed off the event loop. */
   scatter_Async(dim: Int | string, options: { index: TensorLike; src: TensorLike; signal?: Signal | null }): Promise<this>;
   scatter_Async(dim: Int | string, index: TensorLike, src: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
-  /** scatter_, off the event loop. */
+  /** Asynchronous `scatter_`, executed off the event loop. */
   scatter_Async(dim: Int | string, options: { index: TensorLike; value: Scalar; signal?: Signal | null }): Promise<this>;
   scatter_Async(dim: Int | string, index: TensorLike, value: Scalar, options?: { signal?: Signal | null }): Promise<this>;
-  /** scatter_, off the event loop. */
+  /** Asynchronous `scatter_`, executed off the event loop. */
   scatter_Async(dim: Int | string, options: { index: TensorLike; src: TensorLike; reduce: string; signal?: Signal | null }): Promise<this>;
   scatter_Async(dim: Int | string, index: TensorLike, src: TensorLike, options: { reduce: string; signal?: Signal | null }): Promise<this>;
-  /** scatter_, off the event loop. */
+  /** Asynchronous `scatter_`, executed off the event loop. */
   scatter_Async(dim: Int | string, options: { index: TensorLike; value: Scalar; reduce: string; signal?: Signal | null }): Promise<this>;
   scatter_Async(dim: Int | string, index: TensorLike, value: Scalar, options: { reduce: string; signal?: Signal | null }): Promise<this>;
   /**
@@ -2202,7 +2202,7 @@ export class Tensor extends Handle {
    */
   scatterAdd_(dim: Int | string, options: { index: TensorLike; src: TensorLike }): this;
   scatterAdd_(dim: Int | string, index: TensorLike, src: TensorLike): this;
-  /** scatterAdd_, off the event loop. */
+  /** Asynchronous `scatterAdd_`, executed off the event loop. */
   scatterAdd_Async(dim: Int | string, options: { index: TensorLike; src: TensorLike; signal?: Signal | null }): Promise<this>;
   scatterAdd_Async(dim: Int | string, index: TensorLike, src: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2223,7 +2223,7 @@ export class Tensor extends Handle {
    */
   scatterReduce_(dim: Int | string, options: { index: TensorLike; src: TensorLike; reduce: string; includeSelf?: boolean }): this;
   scatterReduce_(dim: Int | string, index: TensorLike, src: TensorLike, reduce: string, options?: { includeSelf?: boolean }): this;
-  /** scatterReduce_, off the event loop. */
+  /** Asynchronous `scatterReduce_`, executed off the event loop. */
   scatterReduce_Async(dim: Int | string, options: { index: TensorLike; src: TensorLike; reduce: string; includeSelf?: boolean; signal?: Signal | null }): Promise<this>;
   scatterReduce_Async(dim: Int | string, index: TensorLike, src: TensorLike, reduce: string, options?: { includeSelf?: boolean; signal?: Signal | null }): Promise<this>;
   /**
@@ -2244,7 +2244,7 @@ export class Tensor extends Handle {
    */
   indexAdd_(dim: Int | string, options: { index: TensorLike; source: TensorLike; alpha?: Scalar }): this;
   indexAdd_(dim: Int | string, index: TensorLike, source: TensorLike, options?: { alpha?: Scalar }): this;
-  /** indexAdd_, off the event loop. */
+  /** Asynchronous `indexAdd_`, executed off the event loop. */
   indexAdd_Async(dim: Int | string, options: { index: TensorLike; source: TensorLike; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   indexAdd_Async(dim: Int | string, index: TensorLike, source: TensorLike, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
@@ -2259,7 +2259,7 @@ export class Tensor extends Handle {
    */
   indexCopy_(dim: Int | string, options: { index: TensorLike; source: TensorLike }): this;
   indexCopy_(dim: Int | string, index: TensorLike, source: TensorLike): this;
-  /** indexCopy_, off the event loop. */
+  /** Asynchronous `indexCopy_`, executed off the event loop. */
   indexCopy_Async(dim: Int | string, options: { index: TensorLike; source: TensorLike; signal?: Signal | null }): Promise<this>;
   indexCopy_Async(dim: Int | string, index: TensorLike, source: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2274,7 +2274,7 @@ export class Tensor extends Handle {
    */
   indexFill_(dim: Int | string, options: { index: TensorLike; value: TensorLike | Scalar }): this;
   indexFill_(dim: Int | string, index: TensorLike, value: TensorLike | Scalar): this;
-  /** indexFill_, off the event loop. */
+  /** Asynchronous `indexFill_`, executed off the event loop. */
   indexFill_Async(dim: Int | string, options: { index: TensorLike; value: TensorLike | Scalar; signal?: Signal | null }): Promise<this>;
   indexFill_Async(dim: Int | string, index: TensorLike, value: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2295,7 +2295,7 @@ export class Tensor extends Handle {
    */
   indexReduce_(dim: Int | string, options: { index: TensorLike; source: TensorLike; reduce: string; includeSelf?: boolean }): this;
   indexReduce_(dim: Int | string, index: TensorLike, source: TensorLike, reduce: string, options?: { includeSelf?: boolean }): this;
-  /** indexReduce_, off the event loop. */
+  /** Asynchronous `indexReduce_`, executed off the event loop. */
   indexReduce_Async(dim: Int | string, options: { index: TensorLike; source: TensorLike; reduce: string; includeSelf?: boolean; signal?: Signal | null }): Promise<this>;
   indexReduce_Async(dim: Int | string, index: TensorLike, source: TensorLike, reduce: string, options?: { includeSelf?: boolean; signal?: Signal | null }): Promise<this>;
   /**
@@ -2366,7 +2366,7 @@ export class Tensor extends Handle {
    */
   tril_(options?: { diagonal?: Int }): this;
   tril_(diagonal: Int): this;
-  /** tril_, off the event loop. */
+  /** Asynchronous `tril_`, executed off the event loop. */
   tril_Async(options?: { diagonal?: Int; signal?: Signal | null }): Promise<this>;
   tril_Async(diagonal: Int, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2385,7 +2385,7 @@ export class Tensor extends Handle {
    */
   triu_(options?: { diagonal?: Int }): this;
   triu_(diagonal: Int): this;
-  /** triu_, off the event loop. */
+  /** Asynchronous `triu_`, executed off the event loop. */
   triu_Async(options?: { diagonal?: Int; signal?: Signal | null }): Promise<this>;
   triu_Async(diagonal: Int, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2611,7 +2611,7 @@ export class Tensor extends Handle {
    * Shapes are broadcast. Returns a bool tensor.
    */
   logicalAnd_(other: TensorLike): this;
-  /** logicalAnd_, off the event loop. */
+  /** Asynchronous `logicalAnd_`, executed off the event loop. */
   logicalAnd_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the logical OR of `input` and `other`, element by element, with nonzero as true.
@@ -2623,7 +2623,7 @@ export class Tensor extends Handle {
    * Shapes are broadcast. Returns a bool tensor.
    */
   logicalOr_(other: TensorLike): this;
-  /** logicalOr_, off the event loop. */
+  /** Asynchronous `logicalOr_`, executed off the event loop. */
   logicalOr_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the logical XOR of `input` and `other`, element by element, with nonzero as true.
@@ -2635,7 +2635,7 @@ export class Tensor extends Handle {
    * Shapes are broadcast. Returns a bool tensor.
    */
   logicalXor_(other: TensorLike): this;
-  /** logicalXor_, off the event loop. */
+  /** Asynchronous `logicalXor_`, executed off the event loop. */
   logicalXor_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
@@ -2645,7 +2645,7 @@ export class Tensor extends Handle {
    * Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
    */
   logicalNot_(): this;
-  /** logicalNot_, off the event loop. */
+  /** Asynchronous `logicalNot_`, executed off the event loop. */
   logicalNot_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
@@ -2661,7 +2661,7 @@ export class Tensor extends Handle {
    * Dtypes: bool and integers.
    */
   bitwiseAnd_(other: TensorLike | Scalar): this;
-  /** bitwiseAnd_, off the event loop. */
+  /** Asynchronous `bitwiseAnd_`, executed off the event loop. */
   bitwiseAnd_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
@@ -2677,7 +2677,7 @@ export class Tensor extends Handle {
    * Dtypes: bool and integers.
    */
   bitwiseOr_(other: TensorLike | Scalar): this;
-  /** bitwiseOr_, off the event loop. */
+  /** Asynchronous `bitwiseOr_`, executed off the event loop. */
   bitwiseOr_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool,
@@ -2693,7 +2693,7 @@ export class Tensor extends Handle {
    * Dtypes: bool and integers.
    */
   bitwiseXor_(other: TensorLike | Scalar): this;
-  /** bitwiseXor_, off the event loop. */
+  /** Asynchronous `bitwiseXor_`, executed off the event loop. */
   bitwiseXor_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
@@ -2707,7 +2707,7 @@ export class Tensor extends Handle {
    * Dtypes: bool and integers.
    */
   bitwiseNot_(): this;
-  /** bitwiseNot_, off the event loop. */
+  /** Asynchronous `bitwiseNot_`, executed off the event loop. */
   bitwiseNot_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
@@ -2723,7 +2723,7 @@ export class Tensor extends Handle {
    * Dtypes: integers.
    */
   bitwiseLeftShift_(other: TensorLike | Scalar): this;
-  /** bitwiseLeftShift_, off the event loop. */
+  /** Asynchronous `bitwiseLeftShift_`, executed off the event loop. */
   bitwiseLeftShift_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Shifts the bits of `input` to the right by `other`, element by element, with sign extension
@@ -2741,7 +2741,7 @@ export class Tensor extends Handle {
    * Dtypes: integers.
    */
   bitwiseRightShift_(other: TensorLike | Scalar): this;
-  /** bitwiseRightShift_, off the event loop. */
+  /** Asynchronous `bitwiseRightShift_`, executed off the event loop. */
   bitwiseRightShift_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the matrix product of two tensors. Two vectors return their dot product; a vector is a
@@ -2822,7 +2822,7 @@ export class Tensor extends Handle {
    */
   addmm_(mat1: TensorLike, options: { mat2: TensorLike; beta?: Scalar; alpha?: Scalar }): this;
   addmm_(mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** addmm_, off the event loop. */
+  /** Asynchronous `addmm_`, executed off the event loop. */
   addmm_Async(mat1: TensorLike, options: { mat2: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   addmm_Async(mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
@@ -2843,7 +2843,7 @@ export class Tensor extends Handle {
    */
   baddbmm_(batch1: TensorLike, options: { batch2: TensorLike; beta?: Scalar; alpha?: Scalar }): this;
   baddbmm_(batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** baddbmm_, off the event loop. */
+  /** Asynchronous `baddbmm_`, executed off the event loop. */
   baddbmm_Async(batch1: TensorLike, options: { batch2: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   baddbmm_Async(batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
@@ -2866,7 +2866,7 @@ export class Tensor extends Handle {
    */
   addbmm_(batch1: TensorLike, options: { batch2: TensorLike; beta?: Scalar; alpha?: Scalar }): this;
   addbmm_(batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** addbmm_, off the event loop. */
+  /** Asynchronous `addbmm_`, executed off the event loop. */
   addbmm_Async(batch1: TensorLike, options: { batch2: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   addbmm_Async(batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
@@ -2887,7 +2887,7 @@ export class Tensor extends Handle {
    */
   addmv_(mat: TensorLike, options: { vec: TensorLike; beta?: Scalar; alpha?: Scalar }): this;
   addmv_(mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** addmv_, off the event loop. */
+  /** Asynchronous `addmv_`, executed off the event loop. */
   addmv_Async(mat: TensorLike, options: { vec: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   addmv_Async(mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
@@ -2908,7 +2908,7 @@ export class Tensor extends Handle {
    */
   addr_(vec1: TensorLike, options: { vec2: TensorLike; beta?: Scalar; alpha?: Scalar }): this;
   addr_(vec1: TensorLike, vec2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar }): this;
-  /** addr_, off the event loop. */
+  /** Asynchronous `addr_`, executed off the event loop. */
   addr_Async(vec1: TensorLike, options: { vec2: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   addr_Async(vec1: TensorLike, vec2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<this>;
   /**
@@ -2936,7 +2936,7 @@ export class Tensor extends Handle {
    */
   threshold_(threshold: Scalar, options: { value: Scalar }): this;
   threshold_(threshold: Scalar, value: Scalar): this;
-  /** threshold_, off the event loop. */
+  /** Asynchronous `threshold_`, executed off the event loop. */
   threshold_Async(threshold: Scalar, options: { value: Scalar; signal?: Signal | null }): Promise<this>;
   threshold_Async(threshold: Scalar, value: Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2954,7 +2954,7 @@ export class Tensor extends Handle {
    */
   celu_(options?: { alpha?: number }): this;
   celu_(alpha: number): this;
-  /** celu_, off the event loop. */
+  /** Asynchronous `celu_`, executed off the event loop. */
   celu_Async(options?: { alpha?: number; signal?: Signal | null }): Promise<this>;
   celu_Async(alpha: number, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -2965,7 +2965,7 @@ export class Tensor extends Handle {
    * Dtypes: floats.
    */
   selu_(): this;
-  /** selu_, off the event loop. */
+  /** Asynchronous `selu_`, executed off the event loop. */
   selu_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
@@ -2978,7 +2978,7 @@ export class Tensor extends Handle {
   rrelu_(lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): this;
   rrelu_(lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null }): this;
   rrelu_(lower: number, upper: number, training: boolean, options?: { generator?: Generator | null }): this;
-  /** rrelu_, off the event loop. */
+  /** Asynchronous `rrelu_`, executed off the event loop. */
   rrelu_Async(options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   rrelu_Async(lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   rrelu_Async(lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
@@ -2989,7 +2989,7 @@ export class Tensor extends Handle {
    */
   dropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   dropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
-  /** dropout_, off the event loop. */
+  /** Asynchronous `dropout_`, executed off the event loop. */
   dropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   dropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
@@ -2998,7 +2998,7 @@ export class Tensor extends Handle {
    */
   featureDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   featureDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
-  /** featureDropout_, off the event loop. */
+  /** Asynchronous `featureDropout_`, executed off the event loop. */
   featureDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   featureDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
@@ -3008,7 +3008,7 @@ export class Tensor extends Handle {
    */
   alphaDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   alphaDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
-  /** alphaDropout_, off the event loop. */
+  /** Asynchronous `alphaDropout_`, executed off the event loop. */
   alphaDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   alphaDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
@@ -3017,7 +3017,7 @@ export class Tensor extends Handle {
    */
   featureAlphaDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   featureAlphaDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
-  /** featureAlphaDropout_, off the event loop. */
+  /** Asynchronous `featureAlphaDropout_`, executed off the event loop. */
   featureAlphaDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   featureAlphaDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
   /**
@@ -3450,7 +3450,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   floor_(): this;
-  /** floor_, off the event loop. */
+  /** Asynchronous `floor_`, executed off the event loop. */
   floor_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
@@ -3466,7 +3466,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   ceil_(): this;
-  /** ceil_, off the event loop. */
+  /** Asynchronous `ceil_`, executed off the event loop. */
   ceil_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
@@ -3482,7 +3482,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   trunc_(): this;
-  /** trunc_, off the event loop. */
+  /** Asynchronous `trunc_`, executed off the event loop. */
   trunc_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
@@ -3502,7 +3502,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   fix_(): this;
-  /** fix_, off the event loop. */
+  /** Asynchronous `fix_`, executed off the event loop. */
   fix_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
@@ -3520,7 +3520,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats. Default: `decimals` 0.
    */
   round_(options?: { decimals?: Int }): this;
-  /** round_, off the event loop. */
+  /** Asynchronous `round_`, executed off the event loop. */
   round_Async(options?: { decimals?: Int; signal?: Signal | null }): Promise<this>;
   /**
    * Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
@@ -3536,7 +3536,7 @@ export class Tensor extends Handle {
    * Dtypes: floats.
    */
   frac_(): this;
-  /** frac_, off the event loop. */
+  /** Asynchronous `frac_`, executed off the event loop. */
   frac_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
@@ -3578,11 +3578,11 @@ export class Tensor extends Handle {
   clamp_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
   clamp_(min: Scalar | null, options?: { max?: Scalar | null }): this;
   clamp_(min: Scalar | null, max: Scalar | null): this;
-  /** clamp_, off the event loop. */
+  /** Asynchronous `clamp_`, executed off the event loop. */
   clamp_Async(options?: { min?: TensorLike | null; max?: TensorLike | null; signal?: Signal | null }): Promise<this>;
   clamp_Async(min: TensorLike | null, options?: { max?: TensorLike | null; signal?: Signal | null }): Promise<this>;
   clamp_Async(min: TensorLike | null, max: TensorLike | null, options?: { signal?: Signal | null }): Promise<this>;
-  /** clamp_, off the event loop. */
+  /** Asynchronous `clamp_`, executed off the event loop. */
   clamp_Async(options?: { min?: Scalar | null; max?: Scalar | null; signal?: Signal | null }): Promise<this>;
   clamp_Async(min: Scalar | null, options?: { max?: Scalar | null; signal?: Signal | null }): Promise<this>;
   clamp_Async(min: Scalar | null, max: Scalar | null, options?: { signal?: Signal | null }): Promise<this>;
@@ -3634,11 +3634,11 @@ export class Tensor extends Handle {
   clip_(options?: { min?: Scalar | null; max?: Scalar | null }): this;
   clip_(min: Scalar | null, options?: { max?: Scalar | null }): this;
   clip_(min: Scalar | null, max: Scalar | null): this;
-  /** clip_, off the event loop. */
+  /** Asynchronous `clip_`, executed off the event loop. */
   clip_Async(options?: { min?: TensorLike | null; max?: TensorLike | null; signal?: Signal | null }): Promise<this>;
   clip_Async(min: TensorLike | null, options?: { max?: TensorLike | null; signal?: Signal | null }): Promise<this>;
   clip_Async(min: TensorLike | null, max: TensorLike | null, options?: { signal?: Signal | null }): Promise<this>;
-  /** clip_, off the event loop. */
+  /** Asynchronous `clip_`, executed off the event loop. */
   clip_Async(options?: { min?: Scalar | null; max?: Scalar | null; signal?: Signal | null }): Promise<this>;
   clip_Async(min: Scalar | null, options?: { max?: Scalar | null; signal?: Signal | null }): Promise<this>;
   clip_Async(min: Scalar | null, max: Scalar | null, options?: { signal?: Signal | null }): Promise<this>;
@@ -3654,7 +3654,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   clampMin_(min: TensorLike | Scalar): this;
-  /** clampMin_, off the event loop. */
+  /** Asynchronous `clampMin_`, executed off the event loop. */
   clampMin_Async(min: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
@@ -3668,7 +3668,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   clampMax_(max: TensorLike | Scalar): this;
-  /** clampMax_, off the event loop. */
+  /** Asynchronous `clampMax_`, executed off the event loop. */
   clampMax_Async(max: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the maximum of `input` and `other`, element by element. Shapes are broadcast. NaN
@@ -3710,7 +3710,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   relu_(): this;
-  /** relu_, off the event loop. */
+  /** Asynchronous `relu_`, executed off the event loop. */
   relu_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
@@ -3724,7 +3724,7 @@ export class Tensor extends Handle {
    * float32 is accumulated in float64.
    */
   cumsum_(dim: Int | string, options?: { dtype?: DType | null }): this;
-  /** cumsum_, off the event loop. */
+  /** Asynchronous `cumsum_`, executed off the event loop. */
   cumsum_Async(dim: Int | string, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<this>;
   /**
    * Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
@@ -3738,7 +3738,7 @@ export class Tensor extends Handle {
    * float32 is accumulated in float64.
    */
   cumprod_(dim: Int | string, options?: { dtype?: DType | null }): this;
-  /** cumprod_, off the event loop. */
+  /** Asynchronous `cumprod_`, executed off the event loop. */
   cumprod_Async(dim: Int | string, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<this>;
   /**
    * Computes the cumulative maximum along `dim`, and the int64 index of its last occurrence so far.
@@ -4068,7 +4068,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   erf_(): this;
-  /** erf_, off the event loop. */
+  /** Asynchronous `erf_`, executed off the event loop. */
   erf_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
@@ -4084,7 +4084,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   erfc_(): this;
-  /** erfc_, off the event loop. */
+  /** Asynchronous `erfc_`, executed off the event loop. */
   erfc_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
@@ -4100,7 +4100,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   erfinv_(): this;
-  /** erfinv_, off the event loop. */
+  /** Asynchronous `erfinv_`, executed off the event loop. */
   erfinv_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the natural logarithm of the absolute value of the gamma function of each element.
@@ -4116,7 +4116,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   lgamma_(): this;
-  /** lgamma_, off the event loop. */
+  /** Asynchronous `lgamma_`, executed off the event loop. */
   lgamma_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
@@ -4132,7 +4132,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   digamma_(): this;
-  /** digamma_, off the event loop. */
+  /** Asynchronous `digamma_`, executed off the event loop. */
   digamma_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the modified Bessel function of the first kind of order 0 of each element. Integers
@@ -4148,7 +4148,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   i0_(): this;
-  /** i0_, off the event loop. */
+  /** Asynchronous `i0_`, executed off the event loop. */
   i0_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
@@ -4160,7 +4160,7 @@ export class Tensor extends Handle {
    * Integers and bool are converted to the default dtype.
    */
   sinc_(): this;
-  /** sinc_, off the event loop. */
+  /** Asynchronous `sinc_`, executed off the event loop. */
   sinc_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
@@ -4178,7 +4178,7 @@ export class Tensor extends Handle {
    */
   logit_(options?: { eps?: number | null }): this;
   logit_(eps: number | null): this;
-  /** logit_, off the event loop. */
+  /** Asynchronous `logit_`, executed off the event loop. */
   logit_Async(options?: { eps?: number | null; signal?: Signal | null }): Promise<this>;
   logit_Async(eps: number | null, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -4195,7 +4195,7 @@ export class Tensor extends Handle {
    * Dtypes: integers and floats.
    */
   mvlgamma_(p: Int): this;
-  /** mvlgamma_, off the event loop. */
+  /** Asynchronous `mvlgamma_`, executed off the event loop. */
   mvlgamma_Async(p: Int, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the regularized lower incomplete gamma function P(`input`, `other`), element by
@@ -4211,7 +4211,7 @@ export class Tensor extends Handle {
    * Dtypes: floats.
    */
   igamma_(other: TensorLike): this;
-  /** igamma_, off the event loop. */
+  /** Asynchronous `igamma_`, executed off the event loop. */
   igamma_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by
@@ -4227,7 +4227,7 @@ export class Tensor extends Handle {
    * Dtypes: floats.
    */
   igammac_(other: TensorLike): this;
-  /** igammac_, off the event loop. */
+  /** Asynchronous `igammac_`, executed off the event loop. */
   igammac_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes `log(exp(input) + exp(other))`, element by element, without overflow. Shapes are
@@ -4257,7 +4257,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   xlogy_(other: TensorLike | Scalar): this;
-  /** xlogy_, off the event loop. */
+  /** Asynchronous `xlogy_`, executed off the event loop. */
   xlogy_Async(other: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the greatest common divisor of integers, element by element. It is nonnegative, except
@@ -4273,7 +4273,7 @@ export class Tensor extends Handle {
    * Dtypes: integers.
    */
   gcd_(other: TensorLike): this;
-  /** gcd_, off the event loop. */
+  /** Asynchronous `gcd_`, executed off the event loop. */
   gcd_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the least common multiple of integers, element by element. Shapes are broadcast.
@@ -4287,7 +4287,7 @@ export class Tensor extends Handle {
    * Dtypes: integers.
    */
   lcm_(other: TensorLike): this;
-  /** lcm_, off the event loop. */
+  /** Asynchronous `lcm_`, executed off the event loop. */
   lcm_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns the next representable value after `input` in the direction of `other`, element by
@@ -4303,7 +4303,7 @@ export class Tensor extends Handle {
    * Dtypes: floats.
    */
   nextafter_(other: TensorLike): this;
-  /** nextafter_, off the event loop. */
+  /** Asynchronous `nextafter_`, executed off the event loop. */
   nextafter_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
@@ -4319,7 +4319,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   heaviside_(values: TensorLike): this;
-  /** heaviside_, off the event loop. */
+  /** Asynchronous `heaviside_`, executed off the event loop. */
   heaviside_Async(values: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes
@@ -4331,7 +4331,7 @@ export class Tensor extends Handle {
    * are broadcast.
    */
   ldexp_(other: TensorLike): this;
-  /** ldexp_, off the event loop. */
+  /** Asynchronous `ldexp_`, executed off the event loop. */
   ldexp_Async(other: TensorLike, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Decomposes each element into `mantissa * 2**exponent` with 1/2 <= |mantissa| < 1. `exponent` is
@@ -4356,7 +4356,7 @@ export class Tensor extends Handle {
   nanToNum_(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): this;
   nanToNum_(nan: number | null, posinf: number | null, options?: { neginf?: number | null }): this;
   nanToNum_(nan: number | null, posinf: number | null, neginf: number | null): this;
-  /** nanToNum_, off the event loop. */
+  /** Asynchronous `nanToNum_`, executed off the event loop. */
   nanToNum_Async(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; signal?: Signal | null }): Promise<this>;
   nanToNum_Async(nan: number | null, options?: { posinf?: number | null; neginf?: number | null; signal?: Signal | null }): Promise<this>;
   nanToNum_Async(nan: number | null, posinf: number | null, options?: { neginf?: number | null; signal?: Signal | null }): Promise<this>;
@@ -4373,7 +4373,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   deg2rad_(): this;
-  /** deg2rad_, off the event loop. */
+  /** Asynchronous `deg2rad_`, executed off the event loop. */
   deg2rad_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
@@ -4387,7 +4387,7 @@ export class Tensor extends Handle {
    * Dtypes: bool, integers and floats.
    */
   rad2deg_(): this;
-  /** rad2deg_, off the event loop. */
+  /** Asynchronous `rad2deg_`, executed off the event loop. */
   rad2deg_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Computes the `n`-th forward difference along `dim`: `out[i] = input[i + 1] - input[i]`, applied
@@ -4515,7 +4515,7 @@ export class Tensor extends Handle {
    */
   renorm_(p: Scalar, options: { dim: Int | string; maxnorm: Scalar }): this;
   renorm_(p: Scalar, dim: Int | string, maxnorm: Scalar): this;
-  /** renorm_, off the event loop. */
+  /** Asynchronous `renorm_`, executed off the event loop. */
   renorm_Async(p: Scalar, options: { dim: Int | string; maxnorm: Scalar; signal?: Signal | null }): Promise<this>;
   renorm_Async(p: Scalar, dim: Int | string, maxnorm: Scalar, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -4612,7 +4612,7 @@ export class Tensor extends Handle {
    * an error.
    */
   t_(): this;
-  /** t_, off the event loop. */
+  /** Asynchronous `t_`, executed off the event loop. */
   t_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Swaps dimensions `dim0` and `dim1`. Returns a view.
@@ -4624,7 +4624,7 @@ export class Tensor extends Handle {
    */
   transpose_(dim0: Int | string, options: { dim1: Int | string }): this;
   transpose_(dim0: Int | string, dim1: Int | string): this;
-  /** transpose_, off the event loop. */
+  /** Asynchronous `transpose_`, executed off the event loop. */
   transpose_Async(dim0: Int | string, options: { dim1: Int | string; signal?: Signal | null }): Promise<this>;
   transpose_Async(dim0: Int | string, dim1: Int | string, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -4637,7 +4637,7 @@ export class Tensor extends Handle {
    */
   swapaxes_(axis0: Int | string, options: { axis1: Int | string }): this;
   swapaxes_(axis0: Int | string, axis1: Int | string): this;
-  /** swapaxes_, off the event loop. */
+  /** Asynchronous `swapaxes_`, executed off the event loop. */
   swapaxes_Async(axis0: Int | string, options: { axis1: Int | string; signal?: Signal | null }): Promise<this>;
   swapaxes_Async(axis0: Int | string, axis1: Int | string, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -4654,7 +4654,7 @@ export class Tensor extends Handle {
    */
   swapdims_(dim0: Int | string, options: { dim1: Int | string }): this;
   swapdims_(dim0: Int | string, dim1: Int | string): this;
-  /** swapdims_, off the event loop. */
+  /** Asynchronous `swapdims_`, executed off the event loop. */
   swapdims_Async(dim0: Int | string, options: { dim1: Int | string; signal?: Signal | null }): Promise<this>;
   swapdims_Async(dim0: Int | string, dim1: Int | string, options?: { signal?: Signal | null }): Promise<this>;
   /**
@@ -4740,11 +4740,11 @@ export class Tensor extends Handle {
    */
   squeeze_(...dim: (Int | string)[]): this;
   squeeze_(dim: Ints | string | List<Int | string>): this;
-  /** squeeze_, off the event loop. */
+  /** Asynchronous `squeeze_`, executed off the event loop. */
   squeeze_Async(options?: { signal?: Signal | null }): Promise<this>;
-  /** squeeze_, off the event loop. */
+  /** Asynchronous `squeeze_`, executed off the event loop. */
   squeeze_Async(dim: Int | string, options?: { signal?: Signal | null }): Promise<this>;
-  /** squeeze_, off the event loop. */
+  /** Asynchronous `squeeze_`, executed off the event loop. */
   squeeze_Async(...dim: (Int | string)[]): Promise<this>;
   squeeze_Async(...dimAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<this>;
   squeeze_Async(dim: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<this>;
@@ -4756,7 +4756,7 @@ export class Tensor extends Handle {
    * Inserts a dimension of size 1 at position `dim`. Returns a view.
    */
   unsqueeze_(dim: Int): this;
-  /** unsqueeze_, off the event loop. */
+  /** Asynchronous `unsqueeze_`, executed off the event loop. */
   unsqueeze_Async(dim: Int, options?: { signal?: Signal | null }): Promise<this>;
   /**
    * Returns the slice `start:start + length` of dimension `dim`, as a view.
@@ -4790,7 +4790,7 @@ export class Tensor extends Handle {
   asStrided_(size: Ints, options: { stride: Ints; storageOffset?: Int | null }): this;
   asStrided_(size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): this;
   asStrided_(size: Ints, stride: Ints, storageOffset: Int | null): this;
-  /** asStrided_, off the event loop. */
+  /** Asynchronous `asStrided_`, executed off the event loop. */
   asStrided_Async(size: Ints, options: { stride: Ints; storageOffset?: Int | null; signal?: Signal | null }): Promise<this>;
   asStrided_Async(size: Ints, stride: Ints, options?: { storageOffset?: Int | null; signal?: Signal | null }): Promise<this>;
   asStrided_Async(size: Ints, stride: Ints, storageOffset: Int | null, options?: { signal?: Signal | null }): Promise<this>;
@@ -5097,7 +5097,7 @@ export class Generator extends Handle {
  */
 export function add(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function add(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** add, off the event loop. */
+/** Asynchronous `add`, executed off the event loop. */
 export function addAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5108,7 +5108,7 @@ export function addAsync(input: TensorLike | Scalar, other: TensorLike | Scalar,
  */
 export function sub(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function sub(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** sub, off the event loop. */
+/** Asynchronous `sub`, executed off the event loop. */
 export function subAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function subAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5121,7 +5121,7 @@ export function subAsync(input: TensorLike | Scalar, other: TensorLike | Scalar,
  */
 export function subtract(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function subtract(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** subtract, off the event loop. */
+/** Asynchronous `subtract`, executed off the event loop. */
 export function subtractAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function subtractAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5132,7 +5132,7 @@ export function subtractAsync(input: TensorLike | Scalar, other: TensorLike | Sc
  */
 export function rsub(input: TensorLike, options: { other: TensorLike | Scalar; alpha?: Scalar }): Tensor;
 export function rsub(input: TensorLike, other: TensorLike | Scalar, options?: { alpha?: Scalar }): Tensor;
-/** rsub, off the event loop. */
+/** Asynchronous `rsub`, executed off the event loop. */
 export function rsubAsync(input: TensorLike, options: { other: TensorLike | Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function rsubAsync(input: TensorLike, other: TensorLike | Scalar, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5140,7 +5140,7 @@ export function rsubAsync(input: TensorLike, other: TensorLike | Scalar, options
  */
 export function mul(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function mul(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** mul, off the event loop. */
+/** Asynchronous `mul`, executed off the event loop. */
 export function mulAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function mulAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5150,7 +5150,7 @@ export function mulAsync(input: TensorLike | Scalar, other: TensorLike | Scalar,
  */
 export function multiply(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function multiply(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** multiply, off the event loop. */
+/** Asynchronous `multiply`, executed off the event loop. */
 export function multiplyAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function multiplyAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5162,7 +5162,7 @@ export function multiplyAsync(input: TensorLike | Scalar, other: TensorLike | Sc
  */
 export function div(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
 export function div(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
-/** div, off the event loop. */
+/** Asynchronous `div`, executed off the event loop. */
 export function divAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function divAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5176,7 +5176,7 @@ export function divAsync(input: TensorLike | Scalar, other: TensorLike | Scalar,
  */
 export function divide(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
 export function divide(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null }): Tensor;
-/** divide, off the event loop. */
+/** Asynchronous `divide`, executed off the event loop. */
 export function divideAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function divideAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5185,7 +5185,7 @@ export function divideAsync(input: TensorLike | Scalar, other: TensorLike | Scal
  */
 export function trueDivide(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function trueDivide(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** trueDivide, off the event loop. */
+/** Asynchronous `trueDivide`, executed off the event loop. */
 export function trueDivideAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function trueDivideAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5196,7 +5196,7 @@ export function trueDivideAsync(input: TensorLike | Scalar, other: TensorLike | 
  */
 export function floorDivide(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function floorDivide(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** floorDivide, off the event loop. */
+/** Asynchronous `floorDivide`, executed off the event loop. */
 export function floorDivideAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function floorDivideAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5207,7 +5207,7 @@ export function floorDivideAsync(input: TensorLike | Scalar, other: TensorLike |
  */
 export function remainder(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function remainder(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** remainder, off the event loop. */
+/** Asynchronous `remainder`, executed off the event loop. */
 export function remainderAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function remainderAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5218,7 +5218,7 @@ export function remainderAsync(input: TensorLike | Scalar, other: TensorLike | S
  */
 export function fmod(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function fmod(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** fmod, off the event loop. */
+/** Asynchronous `fmod`, executed off the event loop. */
 export function fmodAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function fmodAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5230,7 +5230,7 @@ export function fmodAsync(input: TensorLike, other: TensorLike | Scalar, options
  */
 export function pow(input: TensorLike | Scalar, options: { exponent: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function pow(input: TensorLike | Scalar, exponent: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** pow, off the event loop. */
+/** Asynchronous `pow`, executed off the event loop. */
 export function powAsync(input: TensorLike | Scalar, options: { exponent: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function powAsync(input: TensorLike | Scalar, exponent: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5239,7 +5239,7 @@ export function powAsync(input: TensorLike | Scalar, exponent: TensorLike | Scal
  */
 export function floatPower(input: TensorLike | Scalar, options: { exponent: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function floatPower(input: TensorLike | Scalar, exponent: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** floatPower, off the event loop. */
+/** Asynchronous `floatPower`, executed off the event loop. */
 export function floatPowerAsync(input: TensorLike | Scalar, options: { exponent: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function floatPowerAsync(input: TensorLike | Scalar, exponent: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5249,7 +5249,7 @@ export function floatPowerAsync(input: TensorLike | Scalar, exponent: TensorLike
  * Dtypes: integers, floats and complex.
  */
 export function neg(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** neg, off the event loop. */
+/** Asynchronous `neg`, executed off the event loop. */
 export function negAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
@@ -5260,7 +5260,7 @@ export function negAsync(input: TensorLike, options?: { out?: Tensor | null; sig
  * Dtypes: integers, floats and complex.
  */
 export function negative(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** negative, off the event loop. */
+/** Asynchronous `negative`, executed off the event loop. */
 export function negativeAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns `input`, as the unary plus operator. bool is an error.
@@ -5268,20 +5268,20 @@ export function negativeAsync(input: TensorLike, options?: { out?: Tensor | null
  * Dtypes: integers, floats and complex.
  */
 export function positive(input: TensorLike): Tensor;
-/** positive, off the event loop. */
+/** Asynchronous `positive`, executed off the event loop. */
 export function positiveAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the square of each element. Integers wrap around; bool is converted to int64.
  */
 export function square(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** square, off the event loop. */
+/** Asynchronous `square`, executed off the event loop. */
 export function squareAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
  * default dtype.
  */
 export function reciprocal(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** reciprocal, off the event loop. */
+/** Asynchronous `reciprocal`, executed off the event loop. */
 export function reciprocalAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the absolute value of each element. That of a complex number is real. The most negative
@@ -5290,7 +5290,7 @@ export function reciprocalAsync(input: TensorLike, options?: { out?: Tensor | nu
  * Dtypes: integers, floats and complex.
  */
 export function abs(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** abs, off the event loop. */
+/** Asynchronous `abs`, executed off the event loop. */
 export function absAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the absolute value of each element. That of a complex number is real. The most negative
@@ -5301,7 +5301,7 @@ export function absAsync(input: TensorLike, options?: { out?: Tensor | null; sig
  * Dtypes: integers, floats and complex.
  */
 export function absolute(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** absolute, off the event loop. */
+/** Asynchronous `absolute`, executed off the event loop. */
 export function absoluteAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
@@ -5309,13 +5309,13 @@ export function absoluteAsync(input: TensorLike, options?: { out?: Tensor | null
  * Dtypes: bool, integers and floats.
  */
 export function sign(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** sign, off the event loop. */
+/** Asynchronous `sign`, executed off the event loop. */
 export function signAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
  */
 export function sgn(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** sgn, off the event loop. */
+/** Asynchronous `sgn`, executed off the event loop. */
 export function sgnAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the magnitude of `input` with the sign of `other`, element by element. Shapes are
@@ -5325,7 +5325,7 @@ export function sgnAsync(input: TensorLike, options?: { out?: Tensor | null; sig
  */
 export function copysign(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function copysign(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** copysign, off the event loop. */
+/** Asynchronous `copysign`, executed off the event loop. */
 export function copysignAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function copysignAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5335,7 +5335,7 @@ export function copysignAsync(input: TensorLike, other: TensorLike | Scalar, opt
  */
 export function addcmul(input: TensorLike, options: { tensor1: TensorLike; tensor2: TensorLike; value?: Scalar; out?: Tensor | null }): Tensor;
 export function addcmul(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
-/** addcmul, off the event loop. */
+/** Asynchronous `addcmul`, executed off the event loop. */
 export function addcmulAsync(input: TensorLike, options: { tensor1: TensorLike; tensor2: TensorLike; value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addcmulAsync(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5346,7 +5346,7 @@ export function addcmulAsync(input: TensorLike, tensor1: TensorLike, tensor2: Te
  */
 export function addcdiv(input: TensorLike, options: { tensor1: TensorLike; tensor2: TensorLike; value?: Scalar; out?: Tensor | null }): Tensor;
 export function addcdiv(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
-/** addcdiv, off the event loop. */
+/** Asynchronous `addcdiv`, executed off the event loop. */
 export function addcdivAsync(input: TensorLike, options: { tensor1: TensorLike; tensor2: TensorLike; value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addcdivAsync(input: TensorLike, tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5357,7 +5357,7 @@ export function addcdivAsync(input: TensorLike, tensor1: TensorLike, tensor2: Te
  */
 export function lerp(input: TensorLike, options: { end: TensorLike; weight: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function lerp(input: TensorLike, end: TensorLike, weight: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** lerp, off the event loop. */
+/** Asynchronous `lerp`, executed off the event loop. */
 export function lerpAsync(input: TensorLike, options: { end: TensorLike; weight: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function lerpAsync(input: TensorLike, end: TensorLike, weight: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5366,7 +5366,7 @@ export function lerpAsync(input: TensorLike, end: TensorLike, weight: TensorLike
  */
 export function eq(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function eq(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** eq, off the event loop. */
+/** Asynchronous `eq`, executed off the event loop. */
 export function eqAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function eqAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5375,7 +5375,7 @@ export function eqAsync(input: TensorLike, other: TensorLike | Scalar, options?:
  */
 export function ne(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function ne(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** ne, off the event loop. */
+/** Asynchronous `ne`, executed off the event loop. */
 export function neAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function neAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5386,7 +5386,7 @@ export function neAsync(input: TensorLike, other: TensorLike | Scalar, options?:
  */
 export function notEqual(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function notEqual(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** notEqual, off the event loop. */
+/** Asynchronous `notEqual`, executed off the event loop. */
 export function notEqualAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function notEqualAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5397,7 +5397,7 @@ export function notEqualAsync(input: TensorLike, other: TensorLike | Scalar, opt
  */
 export function lt(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function lt(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** lt, off the event loop. */
+/** Asynchronous `lt`, executed off the event loop. */
 export function ltAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function ltAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5410,7 +5410,7 @@ export function ltAsync(input: TensorLike, other: TensorLike | Scalar, options?:
  */
 export function less(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function less(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** less, off the event loop. */
+/** Asynchronous `less`, executed off the event loop. */
 export function lessAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function lessAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5421,7 +5421,7 @@ export function lessAsync(input: TensorLike, other: TensorLike | Scalar, options
  */
 export function le(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function le(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** le, off the event loop. */
+/** Asynchronous `le`, executed off the event loop. */
 export function leAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function leAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5434,7 +5434,7 @@ export function leAsync(input: TensorLike, other: TensorLike | Scalar, options?:
  */
 export function lessEqual(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function lessEqual(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** lessEqual, off the event loop. */
+/** Asynchronous `lessEqual`, executed off the event loop. */
 export function lessEqualAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function lessEqualAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5445,7 +5445,7 @@ export function lessEqualAsync(input: TensorLike, other: TensorLike | Scalar, op
  */
 export function gt(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function gt(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** gt, off the event loop. */
+/** Asynchronous `gt`, executed off the event loop. */
 export function gtAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function gtAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5458,7 +5458,7 @@ export function gtAsync(input: TensorLike, other: TensorLike | Scalar, options?:
  */
 export function greater(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function greater(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** greater, off the event loop. */
+/** Asynchronous `greater`, executed off the event loop. */
 export function greaterAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function greaterAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5469,7 +5469,7 @@ export function greaterAsync(input: TensorLike, other: TensorLike | Scalar, opti
  */
 export function ge(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function ge(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** ge, off the event loop. */
+/** Asynchronous `ge`, executed off the event loop. */
 export function geAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function geAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5482,7 +5482,7 @@ export function geAsync(input: TensorLike, other: TensorLike | Scalar, options?:
  */
 export function greaterEqual(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function greaterEqual(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** greaterEqual, off the event loop. */
+/** Asynchronous `greaterEqual`, executed off the event loop. */
 export function greaterEqualAsync(input: TensorLike, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function greaterEqualAsync(input: TensorLike, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5502,7 +5502,7 @@ export function isclose(input: TensorLike, other: TensorLike, options?: { rtol?:
 export function isclose(input: TensorLike, other: TensorLike, rtol: number, options?: { atol?: number; equalNan?: boolean }): Tensor;
 export function isclose(input: TensorLike, other: TensorLike, rtol: number, atol: number, options?: { equalNan?: boolean }): Tensor;
 export function isclose(input: TensorLike, other: TensorLike, rtol: number, atol: number, equalNan: boolean): Tensor;
-/** isclose, off the event loop. */
+/** Asynchronous `isclose`, executed off the event loop. */
 export function iscloseAsync(input: TensorLike, options: { other: TensorLike; rtol?: number; atol?: number; equalNan?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function iscloseAsync(input: TensorLike, other: TensorLike, options?: { rtol?: number; atol?: number; equalNan?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function iscloseAsync(input: TensorLike, other: TensorLike, rtol: number, options?: { atol?: number; equalNan?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -5522,27 +5522,27 @@ export function allclose(input: TensorLike, other: TensorLike, rtol: number, ato
  * Returns a bool tensor, true where an element is NaN, or a complex element has a NaN part.
  */
 export function isnan(input: TensorLike): Tensor;
-/** isnan, off the event loop. */
+/** Asynchronous `isnan`, executed off the event loop. */
 export function isnanAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a bool tensor, true where an element is infinite, or a complex element has an infinite
  * part.
  */
 export function isinf(input: TensorLike): Tensor;
-/** isinf, off the event loop. */
+/** Asynchronous `isinf`, executed off the event loop. */
 export function isinfAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a bool tensor, true where an element is finite, with both parts of a complex element.
  */
 export function isfinite(input: TensorLike): Tensor;
-/** isfinite, off the event loop. */
+/** Asynchronous `isfinite`, executed off the event loop. */
 export function isfiniteAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a bool tensor, true where an element is real, or the imaginary part of a complex element
  * is 0.
  */
 export function isreal(input: TensorLike): Tensor;
-/** isreal, off the event loop. */
+/** Asynchronous `isreal`, executed off the event loop. */
 export function isrealAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a bool tensor, true where an element is plus infinity. Complex numbers are an error.
@@ -5550,7 +5550,7 @@ export function isrealAsync(input: TensorLike, options?: { signal?: Signal | nul
  * Dtypes: bool, integers and floats.
  */
 export function isposinf(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** isposinf, off the event loop. */
+/** Asynchronous `isposinf`, executed off the event loop. */
 export function isposinfAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a bool tensor, true where an element is minus infinity. Complex numbers are an error.
@@ -5558,7 +5558,7 @@ export function isposinfAsync(input: TensorLike, options?: { out?: Tensor | null
  * Dtypes: bool, integers and floats.
  */
 export function isneginf(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** isneginf, off the event loop. */
+/** Asynchronous `isneginf`, executed off the event loop. */
 export function isneginfAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a bool tensor, true where the sign bit of an element is set, also for -0.0. Complex
@@ -5567,7 +5567,7 @@ export function isneginfAsync(input: TensorLike, options?: { out?: Tensor | null
  * Dtypes: bool, integers and floats.
  */
 export function signbit(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** signbit, off the event loop. */
+/** Asynchronous `signbit`, executed off the event loop. */
 export function signbitAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates complex numbers from real and imaginary parts, which must have the same floating-point
@@ -5577,7 +5577,7 @@ export function signbitAsync(input: TensorLike, options?: { out?: Tensor | null;
  */
 export function complex(real: TensorLike, options: { imag: TensorLike; out?: Tensor | null }): Tensor;
 export function complex(real: TensorLike, imag: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** complex, off the event loop. */
+/** Asynchronous `complex`, executed off the event loop. */
 export function complexAsync(real: TensorLike, options: { imag: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function complexAsync(real: TensorLike, imag: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5588,14 +5588,14 @@ export function complexAsync(real: TensorLike, imag: TensorLike, options?: { out
  */
 export function polar(abs: TensorLike, options: { angle: TensorLike; out?: Tensor | null }): Tensor;
 export function polar(abs: TensorLike, angle: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** polar, off the event loop. */
+/** Asynchronous `polar`, executed off the event loop. */
 export function polarAsync(abs: TensorLike, options: { angle: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function polarAsync(abs: TensorLike, angle: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a view of the real parts, or `input` if it is real.
  */
 export function real(input: TensorLike): Tensor;
-/** real, off the event loop. */
+/** Asynchronous `real`, executed off the event loop. */
 export function realAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a view of the imaginary parts, negated if `input` is a conjugated view. A real tensor is
@@ -5604,7 +5604,7 @@ export function realAsync(input: TensorLike, options?: { signal?: Signal | null 
  * Dtypes: complex.
  */
 export function imag(input: TensorLike): Tensor;
-/** imag, off the event loop. */
+/** Asynchronous `imag`, executed off the event loop. */
 export function imagAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a view of complex numbers as pairs of real numbers, of shape (..., 2). A conjugated view
@@ -5613,7 +5613,7 @@ export function imagAsync(input: TensorLike, options?: { signal?: Signal | null 
  * Dtypes: complex.
  */
 export function viewAsReal(input: TensorLike): Tensor;
-/** viewAsReal, off the event loop. */
+/** Asynchronous `viewAsReal`, executed off the event loop. */
 export function viewAsRealAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a view of pairs of real numbers, of shape (..., 2), as complex numbers. The last stride
@@ -5622,7 +5622,7 @@ export function viewAsRealAsync(input: TensorLike, options?: { signal?: Signal |
  * Dtypes: float16, float32 and float64.
  */
 export function viewAsComplex(input: TensorLike): Tensor;
-/** viewAsComplex, off the event loop. */
+/** Asynchronous `viewAsComplex`, executed off the event loop. */
 export function viewAsComplexAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a view of `input` with conjugated elements, computed lazily when they are read, or
@@ -5630,41 +5630,41 @@ export function viewAsComplexAsync(input: TensorLike, options?: { signal?: Signa
  * materializes it.
  */
 export function conj(input: TensorLike): Tensor;
-/** conj, off the event loop. */
+/** Asynchronous `conj`, executed off the event loop. */
 export function conjAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the complex conjugate of each element, or returns `input` if it is real.
  */
 export function conjPhysical(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** conjPhysical, off the event loop. */
+/** Asynchronous `conjPhysical`, executed off the event loop. */
 export function conjPhysicalAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a tensor with materialized conjugation, which does not share memory with a conjugated
  * view `input`. Returns `input` if it is not conjugated.
  */
 export function resolveConj(input: TensorLike): Tensor;
-/** resolveConj, off the event loop. */
+/** Asynchronous `resolveConj`, executed off the event loop. */
 export function resolveConjAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a tensor with materialized negation, which does not share memory with a negated view
  * `input`. Returns `input` if it is not negated.
  */
 export function resolveNeg(input: TensorLike): Tensor;
-/** resolveNeg, off the event loop. */
+/** Asynchronous `resolveNeg`, executed off the event loop. */
 export function resolveNegAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the angle (phase, argument) of each complex number in radians. For real numbers it is 0,
  * pi for negative ones, and NaN for NaN.
  */
 export function angle(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** angle, off the event loop. */
+/** Asynchronous `angle`, executed off the event loop. */
 export function angleAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of `input`. The strides of a dense tensor are preserved, unless `memoryFormat`
  * requests others.
  */
 export function clone(input: TensorLike, options?: { memoryFormat?: MemoryFormat | null }): Tensor;
-/** clone, off the event loop. */
+/** Asynchronous `clone`, executed off the event loop. */
 export function cloneAsync(input: TensorLike, options?: { memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
@@ -5672,7 +5672,7 @@ export function cloneAsync(input: TensorLike, options?: { memoryFormat?: MemoryF
  */
 export function fill(input: TensorLike, options: { value: TensorLike | Scalar }): Tensor;
 export function fill(input: TensorLike, value: TensorLike | Scalar): Tensor;
-/** fill, off the event loop. */
+/** Asynchronous `fill`, executed off the event loop. */
 export function fillAsync(input: TensorLike, options: { value: TensorLike | Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function fillAsync(input: TensorLike, value: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5691,7 +5691,7 @@ export function resizeAs_(input: Tensor, theTemplate: TensorLike, options?: { me
 export function zeros(...size: Int[]): Tensor;
 export function zeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
 export function zeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** zeros, off the event loop. */
+/** Asynchronous `zeros`, executed off the event loop. */
 export function zerosAsync(...size: Int[]): Promise<Tensor>;
 export function zerosAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
 export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -5701,7 +5701,7 @@ export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?
 export function ones(...size: Int[]): Tensor;
 export function ones(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
 export function ones(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** ones, off the event loop. */
+/** Asynchronous `ones`, executed off the event loop. */
 export function onesAsync(...size: Int[]): Promise<Tensor>;
 export function onesAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
 export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -5712,7 +5712,7 @@ export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?:
  */
 export function full(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function full(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** full, off the event loop. */
+/** Asynchronous `full`, executed off the event loop. */
 export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5723,7 +5723,7 @@ export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DTy
 export function empty(...size: Int[]): Tensor;
 export function empty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
 export function empty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** empty, off the event loop. */
+/** Asynchronous `empty`, executed off the event loop. */
 export function emptyAsync(...size: Int[]): Promise<Tensor>;
 export function emptyAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
 export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -5733,7 +5733,7 @@ export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?
  */
 export function emptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function emptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** emptyStrided, off the event loop. */
+/** Asynchronous `emptyStrided`, executed off the event loop. */
 export function emptyStridedAsync(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5743,14 +5743,14 @@ export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: 
  */
 export function emptyPermuted(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function emptyPermuted(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** emptyPermuted, off the event loop. */
+/** Asynchronous `emptyPermuted`, executed off the event loop. */
 export function emptyPermutedAsync(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function emptyPermutedAsync(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a zero-dim tensor from a scalar. `dtype` defaults to the default dtype.
  */
 export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** scalarTensor, off the event loop. */
+/** Asynchronous `scalarTensor`, executed off the event loop. */
 export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a 1-D tensor of the values from `start` (inclusive) to `end` (exclusive) with step 1.
@@ -5777,14 +5777,14 @@ export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dty
  * Dtypes: integers and floats.
  */
 export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** arange, off the event loop. */
+/** Asynchronous `arange`, executed off the event loop. */
 export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** arange, off the event loop. */
+/** Asynchronous `arange`, executed off the event loop. */
 export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** arange, off the event loop. */
+/** Asynchronous `arange`, executed off the event loop. */
 export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a 1-D tensor of the values from `start` to `end`, both inclusive, with step `step`.
@@ -5797,7 +5797,7 @@ export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layou
 export function range(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function range(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function range(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** range, off the event loop. */
+/** Asynchronous `range`, executed off the event loop. */
 export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -5833,16 +5833,16 @@ export function linspace(start: TensorLike, end: Scalar, steps: Int, options?: {
  */
 export function linspace(start: Scalar, options: { end: TensorLike; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function linspace(start: Scalar, end: TensorLike, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** linspace, off the event loop. */
+/** Asynchronous `linspace`, executed off the event loop. */
 export function linspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function linspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** linspace, off the event loop. */
+/** Asynchronous `linspace`, executed off the event loop. */
 export function linspaceAsync(start: TensorLike, options: { end: TensorLike; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function linspaceAsync(start: TensorLike, end: TensorLike, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** linspace, off the event loop. */
+/** Asynchronous `linspace`, executed off the event loop. */
 export function linspaceAsync(start: TensorLike, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function linspaceAsync(start: TensorLike, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** linspace, off the event loop. */
+/** Asynchronous `linspace`, executed off the event loop. */
 export function linspaceAsync(start: Scalar, options: { end: TensorLike; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function linspaceAsync(start: Scalar, end: TensorLike, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5881,19 +5881,19 @@ export function logspace(start: TensorLike, end: Scalar, steps: Int, base: numbe
 export function logspace(start: Scalar, options: { end: TensorLike; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function logspace(start: Scalar, end: TensorLike, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function logspace(start: Scalar, end: TensorLike, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** logspace, off the event loop. */
+/** Asynchronous `logspace`, executed off the event loop. */
 export function logspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** logspace, off the event loop. */
+/** Asynchronous `logspace`, executed off the event loop. */
 export function logspaceAsync(start: TensorLike, options: { end: TensorLike; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function logspaceAsync(start: TensorLike, end: TensorLike, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function logspaceAsync(start: TensorLike, end: TensorLike, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** logspace, off the event loop. */
+/** Asynchronous `logspace`, executed off the event loop. */
 export function logspaceAsync(start: TensorLike, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function logspaceAsync(start: TensorLike, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function logspaceAsync(start: TensorLike, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** logspace, off the event loop. */
+/** Asynchronous `logspace`, executed off the event loop. */
 export function logspaceAsync(start: Scalar, options: { end: TensorLike; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function logspaceAsync(start: Scalar, end: TensorLike, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function logspaceAsync(start: Scalar, end: TensorLike, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -5907,9 +5907,9 @@ export function eye(n: Int, options?: { dtype?: DType | null; layout?: Layout | 
  */
 export function eye(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function eye(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** eye, off the event loop. */
+/** Asynchronous `eye`, executed off the event loop. */
 export function eyeAsync(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** eye, off the event loop. */
+/** Asynchronous `eye`, executed off the event loop. */
 export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5922,7 +5922,7 @@ export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layou
 export function trilIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function trilIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function trilIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** trilIndices, off the event loop. */
+/** Asynchronous `trilIndices`, executed off the event loop. */
 export function trilIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -5936,7 +5936,7 @@ export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dt
 export function triuIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function triuIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function triuIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** triuIndices, off the event loop. */
+/** Asynchronous `triuIndices`, executed off the event loop. */
 export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -5945,21 +5945,21 @@ export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dt
  * `input`. Without `memoryFormat` the strides follow those of `input`.
  */
 export function emptyLike(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** emptyLike, off the event loop. */
+/** Asynchronous `emptyLike`, executed off the event loop. */
 export function emptyLikeAsync(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor filled with 0 with the shape of `input`; dtype and device default to those of
  * `input`. Without `memoryFormat` the strides follow those of `input`.
  */
 export function zerosLike(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** zerosLike, off the event loop. */
+/** Asynchronous `zerosLike`, executed off the event loop. */
 export function zerosLikeAsync(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor filled with 1 with the shape of `input`; dtype and device default to those of
  * `input`. Without `memoryFormat` the strides follow those of `input`.
  */
 export function onesLike(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** onesLike, off the event loop. */
+/** Asynchronous `onesLike`, executed off the event loop. */
 export function onesLikeAsync(input: TensorLike, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor filled with `fillValue` with the shape of `input`; dtype and device default to
@@ -5967,7 +5967,7 @@ export function onesLikeAsync(input: TensorLike, options?: { dtype?: DType | nul
  */
 export function fullLike(input: TensorLike, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function fullLike(input: TensorLike, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** fullLike, off the event loop. */
+/** Asynchronous `fullLike`, executed off the event loop. */
 export function fullLikeAsync(input: TensorLike, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function fullLikeAsync(input: TensorLike, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5979,7 +5979,7 @@ export function fullLikeAsync(input: TensorLike, fillValue: Scalar, options?: { 
  */
 export function bartlettWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function bartlettWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** bartlettWindow, off the event loop. */
+/** Asynchronous `bartlettWindow`, executed off the event loop. */
 export function bartlettWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function bartlettWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -5991,7 +5991,7 @@ export function bartlettWindowAsync(windowLength: Int, periodic: boolean, option
  */
 export function hannWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function hannWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** hannWindow, off the event loop. */
+/** Asynchronous `hannWindow`, executed off the event loop. */
 export function hannWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function hannWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6005,7 +6005,7 @@ export function hammingWindow(windowLength: Int, options?: { periodic?: boolean;
 export function hammingWindow(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** hammingWindow, off the event loop. */
+/** Asynchronous `hammingWindow`, executed off the event loop. */
 export function hammingWindowAsync(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function hammingWindowAsync(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -6020,7 +6020,7 @@ export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: 
  */
 export function blackmanWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function blackmanWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** blackmanWindow, off the event loop. */
+/** Asynchronous `blackmanWindow`, executed off the event loop. */
 export function blackmanWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function blackmanWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6034,7 +6034,7 @@ export function blackmanWindowAsync(windowLength: Int, periodic: boolean, option
 export function kaiserWindow(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function kaiserWindow(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function kaiserWindow(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** kaiserWindow, off the event loop. */
+/** Asynchronous `kaiserWindow`, executed off the event loop. */
 export function kaiserWindowAsync(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function kaiserWindowAsync(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -6048,7 +6048,7 @@ export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: nu
 export function vander(x: TensorLike, options?: { N?: Int | null; increasing?: boolean }): Tensor;
 export function vander(x: TensorLike, N: Int | null, options?: { increasing?: boolean }): Tensor;
 export function vander(x: TensorLike, N: Int | null, increasing: boolean): Tensor;
-/** vander, off the event loop. */
+/** Asynchronous `vander`, executed off the event loop. */
 export function vanderAsync(x: TensorLike, options?: { N?: Int | null; increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: TensorLike, N: Int | null, options?: { increasing?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function vanderAsync(x: TensorLike, N: Int | null, increasing: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -6237,7 +6237,7 @@ export function fftC2c(input: TensorLike, options: { dim: Ints | string | List<I
 export function fftC2c(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { forward?: boolean; scale?: number }): Tensor;
 export function fftC2c(input: TensorLike, dim: Ints | string | List<Int | string>, forward: boolean, options?: { scale?: number }): Tensor;
 export function fftC2c(input: TensorLike, dim: Ints | string | List<Int | string>, forward: boolean, scale: number): Tensor;
-/** fftC2c, off the event loop. */
+/** Asynchronous `fftC2c`, executed off the event loop. */
 export function fftC2cAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftC2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { forward?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftC2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, forward: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -6253,7 +6253,7 @@ export function fftR2c(input: TensorLike, options: { dim: Ints | string | List<I
 export function fftR2c(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { onesided?: boolean; scale?: number }): Tensor;
 export function fftR2c(input: TensorLike, dim: Ints | string | List<Int | string>, onesided: boolean, options?: { scale?: number }): Tensor;
 export function fftR2c(input: TensorLike, dim: Ints | string | List<Int | string>, onesided: boolean, scale: number): Tensor;
-/** fftR2c, off the event loop. */
+/** Asynchronous `fftR2c`, executed off the event loop. */
 export function fftR2cAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftR2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { onesided?: boolean; scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftR2cAsync(input: TensorLike, dim: Ints | string | List<Int | string>, onesided: boolean, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -6267,7 +6267,7 @@ export function fftR2cAsync(input: TensorLike, dim: Ints | string | List<Int | s
 export function fftC2r(input: TensorLike, options: { dim: Int | string; size: Int; scale?: number }): Tensor;
 export function fftC2r(input: TensorLike, dim: Int | string, size: Int, options?: { scale?: number }): Tensor;
 export function fftC2r(input: TensorLike, dim: Int | string, size: Int, scale: number): Tensor;
-/** fftC2r, off the event loop. */
+/** Asynchronous `fftC2r`, executed off the event loop. */
 export function fftC2rAsync(input: TensorLike, options: { dim: Int | string; size: Int; scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftC2rAsync(input: TensorLike, dim: Int | string, size: Int, options?: { scale?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fftC2rAsync(input: TensorLike, dim: Int | string, size: Int, scale: number, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -6280,7 +6280,7 @@ export function fftC2rAsync(input: TensorLike, dim: Int | string, size: Int, sca
 export function signalPad(input: TensorLike, options: { before: Int; after: Int; mode?: 'reflect' | 'constant' | 'replicate' | 'circular' }): Tensor;
 export function signalPad(input: TensorLike, before: Int, after: Int, options?: { mode?: 'reflect' | 'constant' | 'replicate' | 'circular' }): Tensor;
 export function signalPad(input: TensorLike, before: Int, after: Int, mode: 'reflect' | 'constant' | 'replicate' | 'circular'): Tensor;
-/** signalPad, off the event loop. */
+/** Asynchronous `signalPad`, executed off the event loop. */
 export function signalPadAsync(input: TensorLike, options: { before: Int; after: Int; mode?: 'reflect' | 'constant' | 'replicate' | 'circular'; signal?: Signal | null }): Promise<Tensor>;
 export function signalPadAsync(input: TensorLike, before: Int, after: Int, options?: { mode?: 'reflect' | 'constant' | 'replicate' | 'circular'; signal?: Signal | null }): Promise<Tensor>;
 export function signalPadAsync(input: TensorLike, before: Int, after: Int, mode: 'reflect' | 'constant' | 'replicate' | 'circular', options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -6311,7 +6311,7 @@ export function stft(input: TensorLike, nFft: Int, hopLength: Int | null, winLen
 export function stft(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, options?: { returnComplex?: boolean | null; alignToWindow?: boolean | null }): Tensor;
 export function stft(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, options?: { alignToWindow?: boolean | null }): Tensor;
 export function stft(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, padMode: 'reflect' | 'constant' | 'replicate' | 'circular', normalized: boolean, onesided: boolean | null, returnComplex: boolean | null, alignToWindow: boolean | null): Tensor;
-/** stft, off the event loop. */
+/** Asynchronous `stft`, executed off the event loop. */
 export function stftAsync(input: TensorLike, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: TensorLike | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
 export function stftAsync(input: TensorLike, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: TensorLike | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
 export function stftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: TensorLike | null; center?: boolean; padMode?: 'reflect' | 'constant' | 'replicate' | 'circular'; normalized?: boolean; onesided?: boolean | null; returnComplex?: boolean | null; alignToWindow?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
@@ -6343,7 +6343,7 @@ export function istft(input: TensorLike, nFft: Int, hopLength: Int | null, winLe
 export function istft(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, normalized: boolean, onesided: boolean | null, options?: { length?: Int | null; returnComplex?: boolean }): Tensor;
 export function istft(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, options?: { returnComplex?: boolean }): Tensor;
 export function istft(input: TensorLike, nFft: Int, hopLength: Int | null, winLength: Int | null, window: TensorLike | null, center: boolean, normalized: boolean, onesided: boolean | null, length: Int | null, returnComplex: boolean): Tensor;
-/** istft, off the event loop. */
+/** Asynchronous `istft`, executed off the event loop. */
 export function istftAsync(input: TensorLike, options: { nFft: Int; hopLength?: Int | null; winLength?: Int | null; window?: TensorLike | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function istftAsync(input: TensorLike, nFft: Int, options?: { hopLength?: Int | null; winLength?: Int | null; window?: TensorLike | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function istftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, options?: { winLength?: Int | null; window?: TensorLike | null; center?: boolean; normalized?: boolean; onesided?: boolean | null; length?: Int | null; returnComplex?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -6361,7 +6361,7 @@ export function istftAsync(input: TensorLike, nFft: Int, hopLength: Int | null, 
  */
 export function archiveSave(path: Path, options: { names: List<string>; records: List<TensorLike> }): void;
 export function archiveSave(path: Path, names: List<string>, records: List<TensorLike>): void;
-/** archiveSave, off the event loop. */
+/** Asynchronous `archiveSave`, executed off the event loop. */
 export function archiveSaveAsync(path: Path, options: { names: List<string>; records: List<TensorLike>; signal?: Signal | null }): Promise<void>;
 export function archiveSaveAsync(path: Path, names: List<string>, records: List<TensorLike>, options?: { signal?: Signal | null }): Promise<void>;
 /**
@@ -6369,7 +6369,7 @@ export function archiveSaveAsync(path: Path, names: List<string>, records: List<
  */
 export function archiveSaveBytes(names: List<string>, options: { records: List<TensorLike> }): Tensor;
 export function archiveSaveBytes(names: List<string>, records: List<TensorLike>): Tensor;
-/** archiveSaveBytes, off the event loop. */
+/** Asynchronous `archiveSaveBytes`, executed off the event loop. */
 export function archiveSaveBytesAsync(names: List<string>, options: { records: List<TensorLike>; signal?: Signal | null }): Promise<Tensor>;
 export function archiveSaveBytesAsync(names: List<string>, records: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6380,13 +6380,13 @@ export function archiveSaveBytesAsync(names: List<string>, records: List<TensorL
  * Default: `mmap` false.
  */
 export function archiveLoad(path: Path, options?: { mmap?: boolean }): { names: string[]; records: Tensor[] };
-/** archiveLoad, off the event loop. */
+/** Asynchronous `archiveLoad`, executed off the event loop. */
 export function archiveLoadAsync(path: Path, options?: { mmap?: boolean; signal?: Signal | null }): Promise<{ names: string[]; records: Tensor[] }>;
 /**
  * Reads all records of a zip archive in a contiguous uint8 tensor. See `archiveLoad`.
  */
 export function archiveLoadBytes(data: TensorLike): { names: string[]; records: Tensor[] };
-/** archiveLoadBytes, off the event loop. */
+/** Asynchronous `archiveLoadBytes`, executed off the event loop. */
 export function archiveLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; records: Tensor[] }>;
 /**
  * Returns a pickle, a contiguous uint8 tensor, in which globals of the module `old`, and of its
@@ -6395,7 +6395,7 @@ export function archiveLoadBytesAsync(data: TensorLike, options?: { signal?: Sig
  */
 export function pickleRename(data: TensorLike, options: { old: string; new: string }): Tensor;
 export function pickleRename(data: TensorLike, old: string, new_: string): Tensor;
-/** pickleRename, off the event loop. */
+/** Asynchronous `pickleRename`, executed off the event loop. */
 export function pickleRenameAsync(data: TensorLike, options: { old: string; new: string; signal?: Signal | null }): Promise<Tensor>;
 export function pickleRenameAsync(data: TensorLike, old: string, new_: string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6403,7 +6403,7 @@ export function pickleRenameAsync(data: TensorLike, old: string, new_: string, o
  * tensors, except those of unsupported dtypes.
  */
 export function safetensorsOpen(path: Path): { header: string; names: string[]; tensors: Tensor[] };
-/** safetensorsOpen, off the event loop. */
+/** Asynchronous `safetensorsOpen`, executed off the event loop. */
 export function safetensorsOpenAsync(path: Path, options?: { signal?: Signal | null }): Promise<{ header: string; names: string[]; tensors: Tensor[] }>;
 /**
  * Saves a tensor to a NumPy .npy file, which replaces an existing one atomically. The format does
@@ -6411,14 +6411,14 @@ export function safetensorsOpenAsync(path: Path, options?: { signal?: Signal | n
  */
 export function npySave(path: Path, options: { input: TensorLike }): void;
 export function npySave(path: Path, input: TensorLike): void;
-/** npySave, off the event loop. */
+/** Asynchronous `npySave`, executed off the event loop. */
 export function npySaveAsync(path: Path, options: { input: TensorLike; signal?: Signal | null }): Promise<void>;
 export function npySaveAsync(path: Path, input: TensorLike, options?: { signal?: Signal | null }): Promise<void>;
 /**
  * Returns the contents of the file that `npySave` writes, as a 1-D uint8 tensor.
  */
 export function npySaveBytes(input: TensorLike): Tensor;
-/** npySaveBytes, off the event loop. */
+/** Asynchronous `npySaveBytes`, executed off the event loop. */
 export function npySaveBytesAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Loads a tensor from a NumPy .npy file. Arrays in Fortran order keep their strides; big-endian
@@ -6428,13 +6428,13 @@ export function npySaveBytesAsync(input: TensorLike, options?: { signal?: Signal
  * Default: `mmap` false.
  */
 export function npyLoad(path: Path, options?: { mmap?: boolean }): Tensor;
-/** npyLoad, off the event loop. */
+/** Asynchronous `npyLoad`, executed off the event loop. */
 export function npyLoadAsync(path: Path, options?: { mmap?: boolean; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Loads a tensor from the contents of a NumPy .npy file, a contiguous uint8 tensor.
  */
 export function npyLoadBytes(data: TensorLike): Tensor;
-/** npyLoadBytes, off the event loop. */
+/** Asynchronous `npyLoadBytes`, executed off the event loop. */
 export function npyLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the length of a .npy file in bytes, from its first bytes, a contiguous uint8 tensor, to
@@ -6442,7 +6442,7 @@ export function npyLoadBytesAsync(data: TensorLike, options?: { signal?: Signal 
  * the length of the file.
  */
 export function npyLength(head: TensorLike): Int;
-/** npyLength, off the event loop. */
+/** Asynchronous `npyLength`, executed off the event loop. */
 export function npyLengthAsync(head: TensorLike, options?: { signal?: Signal | null }): Promise<Int>;
 /**
  * Writes the bytes of a contiguous uint8 tensor to a file, which replaces an existing one
@@ -6451,7 +6451,7 @@ export function npyLengthAsync(head: TensorLike, options?: { signal?: Signal | n
  */
 export function fileWrite(path: Path, options: { data: TensorLike }): void;
 export function fileWrite(path: Path, data: TensorLike): void;
-/** fileWrite, off the event loop. */
+/** Asynchronous `fileWrite`, executed off the event loop. */
 export function fileWriteAsync(path: Path, options: { data: TensorLike; signal?: Signal | null }): Promise<void>;
 export function fileWriteAsync(path: Path, data: TensorLike, options?: { signal?: Signal | null }): Promise<void>;
 /**
@@ -6459,91 +6459,91 @@ export function fileWriteAsync(path: Path, data: TensorLike, options?: { signal?
  * converted to the default dtype.
  */
 export function sqrt(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** sqrt, off the event loop. */
+/** Asynchronous `sqrt`, executed off the event loop. */
 export function sqrtAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
  * converted to the default dtype.
  */
 export function rsqrt(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** rsqrt, off the event loop. */
+/** Asynchronous `rsqrt`, executed off the event loop. */
 export function rsqrtAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the exponential function of each element: `e**x`. Integers and bool are converted to the
  * default dtype.
  */
 export function exp(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** exp, off the event loop. */
+/** Asynchronous `exp`, executed off the event loop. */
 export function expAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
  * dtype.
  */
 export function exp2(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** exp2, off the event loop. */
+/** Asynchronous `exp2`, executed off the event loop. */
 export function exp2Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
  * the default dtype.
  */
 export function expm1(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** expm1, off the event loop. */
+/** Asynchronous `expm1`, executed off the event loop. */
 export function expm1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
  * Integers and bool are converted to the default dtype.
  */
 export function log(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** log, off the event loop. */
+/** Asynchronous `log`, executed off the event loop. */
 export function logAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the base-2 logarithm of each element. Integers and bool are converted to the default
  * dtype.
  */
 export function log2(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** log2, off the event loop. */
+/** Asynchronous `log2`, executed off the event loop. */
 export function log2Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the base-10 logarithm of each element. Integers and bool are converted to the default
  * dtype.
  */
 export function log10(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** log10, off the event loop. */
+/** Asynchronous `log10`, executed off the event loop. */
 export function log10Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
  * the default dtype.
  */
 export function log1p(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** log1p, off the event loop. */
+/** Asynchronous `log1p`, executed off the event loop. */
 export function log1pAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the sine of each element, in radians. Integers and bool are converted to the default
  * dtype.
  */
 export function sin(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** sin, off the event loop. */
+/** Asynchronous `sin`, executed off the event loop. */
 export function sinAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the cosine of each element, in radians. Integers and bool are converted to the default
  * dtype.
  */
 export function cos(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** cos, off the event loop. */
+/** Asynchronous `cos`, executed off the event loop. */
 export function cosAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the tangent of each element, in radians. Integers and bool are converted to the default
  * dtype.
  */
 export function tan(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** tan, off the event loop. */
+/** Asynchronous `tan`, executed off the event loop. */
 export function tanAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
  * [-1, 1]. Integers and bool are converted to the default dtype.
  */
 export function asin(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** asin, off the event loop. */
+/** Asynchronous `asin`, executed off the event loop. */
 export function asinAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
@@ -6552,14 +6552,14 @@ export function asinAsync(input: TensorLike, options?: { out?: Tensor | null; si
  * Alias of `asin`.
  */
 export function arcsin(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** arcsin, off the event loop. */
+/** Asynchronous `arcsin`, executed off the event loop. */
 export function arcsinAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
  * of [-1, 1]. Integers and bool are converted to the default dtype.
  */
 export function acos(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** acos, off the event loop. */
+/** Asynchronous `acos`, executed off the event loop. */
 export function acosAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers outside
@@ -6568,14 +6568,14 @@ export function acosAsync(input: TensorLike, options?: { out?: Tensor | null; si
  * Alias of `acos`.
  */
 export function arccos(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** arccos, off the event loop. */
+/** Asynchronous `arccos`, executed off the event loop. */
 export function arccosAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
  * converted to the default dtype.
  */
 export function atan(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** atan, off the event loop. */
+/** Asynchronous `atan`, executed off the event loop. */
 export function atanAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
@@ -6584,35 +6584,35 @@ export function atanAsync(input: TensorLike, options?: { out?: Tensor | null; si
  * Alias of `atan`.
  */
 export function arctan(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** arctan, off the event loop. */
+/** Asynchronous `arctan`, executed off the event loop. */
 export function arctanAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the hyperbolic sine of each element. Integers and bool are converted to the default
  * dtype.
  */
 export function sinh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** sinh, off the event loop. */
+/** Asynchronous `sinh`, executed off the event loop. */
 export function sinhAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
  * dtype.
  */
 export function cosh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** cosh, off the event loop. */
+/** Asynchronous `cosh`, executed off the event loop. */
 export function coshAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
  * dtype.
  */
 export function tanh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** tanh, off the event loop. */
+/** Asynchronous `tanh`, executed off the event loop. */
 export function tanhAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
  * default dtype.
  */
 export function asinh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** asinh, off the event loop. */
+/** Asynchronous `asinh`, executed off the event loop. */
 export function asinhAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
@@ -6621,14 +6621,14 @@ export function asinhAsync(input: TensorLike, options?: { out?: Tensor | null; s
  * Alias of `asinh`.
  */
 export function arcsinh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** arcsinh, off the event loop. */
+/** Asynchronous `arcsinh`, executed off the event loop. */
 export function arcsinhAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
  * and bool are converted to the default dtype.
  */
 export function acosh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** acosh, off the event loop. */
+/** Asynchronous `acosh`, executed off the event loop. */
 export function acoshAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
@@ -6637,14 +6637,14 @@ export function acoshAsync(input: TensorLike, options?: { out?: Tensor | null; s
  * Alias of `acosh`.
  */
 export function arccosh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** arccosh, off the event loop. */
+/** Asynchronous `arccosh`, executed off the event loop. */
 export function arccoshAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1, 1].
  * Integers and bool are converted to the default dtype.
  */
 export function atanh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** atanh, off the event loop. */
+/** Asynchronous `atanh`, executed off the event loop. */
 export function atanhAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1, 1].
@@ -6653,14 +6653,14 @@ export function atanhAsync(input: TensorLike, options?: { out?: Tensor | null; s
  * Alias of `atanh`.
  */
 export function arctanh(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** arctanh, off the event loop. */
+/** Asynchronous `arctanh`, executed off the event loop. */
 export function arctanhAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
  * converted to the default dtype.
  */
 export function sigmoid(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** sigmoid, off the event loop. */
+/** Asynchronous `sigmoid`, executed off the event loop. */
 export function sigmoidAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
@@ -6670,7 +6670,7 @@ export function sigmoidAsync(input: TensorLike, options?: { out?: Tensor | null;
  */
 export function atan2(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function atan2(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** atan2, off the event loop. */
+/** Asynchronous `atan2`, executed off the event loop. */
 export function atan2Async(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function atan2Async(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6683,7 +6683,7 @@ export function atan2Async(input: TensorLike, other: TensorLike, options?: { out
  */
 export function arctan2(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function arctan2(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** arctan2, off the event loop. */
+/** Asynchronous `arctan2`, executed off the event loop. */
 export function arctan2Async(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function arctan2Async(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6694,7 +6694,7 @@ export function arctan2Async(input: TensorLike, other: TensorLike, options?: { o
  */
 export function hypot(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function hypot(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** hypot, off the event loop. */
+/** Asynchronous `hypot`, executed off the event loop. */
 export function hypotAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function hypotAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6706,7 +6706,7 @@ export function hypotAsync(input: TensorLike, other: TensorLike, options?: { out
 export function indexPut(input: TensorLike, options: { indices: List<TensorLike | null> | null; values: TensorLike; accumulate?: boolean }): Tensor;
 export function indexPut(input: TensorLike, indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean }): Tensor;
 export function indexPut(input: TensorLike, indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean): Tensor;
-/** indexPut, off the event loop. */
+/** Asynchronous `indexPut`, executed off the event loop. */
 export function indexPutAsync(input: TensorLike, options: { indices: List<TensorLike | null> | null; values: TensorLike; accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function indexPutAsync(input: TensorLike, indices: List<TensorLike | null> | null, values: TensorLike, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function indexPutAsync(input: TensorLike, indices: List<TensorLike | null> | null, values: TensorLike, accumulate: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -6716,7 +6716,7 @@ export function indexPutAsync(input: TensorLike, indices: List<TensorLike | null
  */
 export function indexSelect(input: TensorLike, options: { dim: Int | string; index: TensorLike; out?: Tensor | null }): Tensor;
 export function indexSelect(input: TensorLike, dim: Int | string, index: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** indexSelect, off the event loop. */
+/** Asynchronous `indexSelect`, executed off the event loop. */
 export function indexSelectAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function indexSelectAsync(input: TensorLike, dim: Int | string, index: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6725,7 +6725,7 @@ export function indexSelectAsync(input: TensorLike, dim: Int | string, index: Te
  */
 export function maskedSelect(input: TensorLike, options: { mask: TensorLike; out?: Tensor | null }): Tensor;
 export function maskedSelect(input: TensorLike, mask: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** maskedSelect, off the event loop. */
+/** Asynchronous `maskedSelect`, executed off the event loop. */
 export function maskedSelectAsync(input: TensorLike, options: { mask: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function maskedSelectAsync(input: TensorLike, mask: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6734,7 +6734,7 @@ export function maskedSelectAsync(input: TensorLike, mask: TensorLike, options?:
  */
 export function maskedFill(input: TensorLike, options: { mask: TensorLike; value: TensorLike | Scalar }): Tensor;
 export function maskedFill(input: TensorLike, mask: TensorLike, value: TensorLike | Scalar): Tensor;
-/** maskedFill, off the event loop. */
+/** Asynchronous `maskedFill`, executed off the event loop. */
 export function maskedFillAsync(input: TensorLike, options: { mask: TensorLike; value: TensorLike | Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function maskedFillAsync(input: TensorLike, mask: TensorLike, value: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6743,7 +6743,7 @@ export function maskedFillAsync(input: TensorLike, mask: TensorLike, value: Tens
  */
 export function maskedScatter(input: TensorLike, options: { mask: TensorLike; source: TensorLike }): Tensor;
 export function maskedScatter(input: TensorLike, mask: TensorLike, source: TensorLike): Tensor;
-/** maskedScatter, off the event loop. */
+/** Asynchronous `maskedScatter`, executed off the event loop. */
 export function maskedScatterAsync(input: TensorLike, options: { mask: TensorLike; source: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function maskedScatterAsync(input: TensorLike, mask: TensorLike, source: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6756,7 +6756,7 @@ export function maskedScatterAsync(input: TensorLike, mask: TensorLike, source: 
  */
 export function gather(input: TensorLike, options: { dim: Int | string; index: TensorLike; sparseGrad?: boolean; out?: Tensor | null }): Tensor;
 export function gather(input: TensorLike, dim: Int | string, index: TensorLike, options?: { sparseGrad?: boolean; out?: Tensor | null }): Tensor;
-/** gather, off the event loop. */
+/** Asynchronous `gather`, executed off the event loop. */
 export function gatherAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; sparseGrad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function gatherAsync(input: TensorLike, dim: Int | string, index: TensorLike, options?: { sparseGrad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6765,7 +6765,7 @@ export function gatherAsync(input: TensorLike, dim: Int | string, index: TensorL
  */
 export function take(input: TensorLike, options: { index: TensorLike; out?: Tensor | null }): Tensor;
 export function take(input: TensorLike, index: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** take, off the event loop. */
+/** Asynchronous `take`, executed off the event loop. */
 export function takeAsync(input: TensorLike, options: { index: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function takeAsync(input: TensorLike, index: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6775,7 +6775,7 @@ export function takeAsync(input: TensorLike, index: TensorLike, options?: { out?
 export function takeAlongDim(input: TensorLike, options: { indices: TensorLike; dim?: Int | string | null; out?: Tensor | null }): Tensor;
 export function takeAlongDim(input: TensorLike, indices: TensorLike, options?: { dim?: Int | string | null; out?: Tensor | null }): Tensor;
 export function takeAlongDim(input: TensorLike, indices: TensorLike, dim: Int | string | null, options?: { out?: Tensor | null }): Tensor;
-/** takeAlongDim, off the event loop. */
+/** Asynchronous `takeAlongDim`, executed off the event loop. */
 export function takeAlongDimAsync(input: TensorLike, options: { indices: TensorLike; dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function takeAlongDimAsync(input: TensorLike, indices: TensorLike, options?: { dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function takeAlongDimAsync(input: TensorLike, indices: TensorLike, dim: Int | string | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -6784,7 +6784,7 @@ export function takeAlongDimAsync(input: TensorLike, indices: TensorLike, dim: I
  * dimensions), in row-major order.
  */
 export function nonzero(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** nonzero, off the event loop. */
+/** Asynchronous `nonzero`, executed off the event loop. */
 export function nonzeroAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the indices of the first `size` nonzero elements, as an int64 tensor of shape (`size`,
@@ -6794,20 +6794,20 @@ export function nonzeroAsync(input: TensorLike, options?: { out?: Tensor | null;
  * Default: `fillValue` -1.
  */
 export function nonzeroStatic(input: TensorLike, options: { size: Int; fillValue?: Int; out?: Tensor | null }): Tensor;
-/** nonzeroStatic, off the event loop. */
+/** Asynchronous `nonzeroStatic`, executed off the event loop. */
 export function nonzeroStaticAsync(input: TensorLike, options: { size: Int; fillValue?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the indices of the nonzero elements as one int64 vector for each dimension.
  */
 export function nonzeroNumpy(input: TensorLike): Tensor[];
-/** nonzeroNumpy, off the event loop. */
+/** Asynchronous `nonzeroNumpy`, executed off the event loop. */
 export function nonzeroNumpyAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Returns the indices of the nonzero elements, as an int64 tensor of shape (N, number of
  * dimensions). Equivalent to `nonzero`.
  */
 export function argwhere(input: TensorLike): Tensor;
-/** argwhere, off the event loop. */
+/** Asynchronous `argwhere`, executed off the event loop. */
 export function argwhereAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Writes `source` to the elements with the flat row-major indices `index` (int64). With
@@ -6818,7 +6818,7 @@ export function argwhereAsync(input: TensorLike, options?: { signal?: Signal | n
 export function put(input: TensorLike, options: { index: TensorLike; source: TensorLike; accumulate?: boolean }): Tensor;
 export function put(input: TensorLike, index: TensorLike, source: TensorLike, options?: { accumulate?: boolean }): Tensor;
 export function put(input: TensorLike, index: TensorLike, source: TensorLike, accumulate: boolean): Tensor;
-/** put, off the event loop. */
+/** Asynchronous `put`, executed off the event loop. */
 export function putAsync(input: TensorLike, options: { index: TensorLike; source: TensorLike; accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function putAsync(input: TensorLike, index: TensorLike, source: TensorLike, options?: { accumulate?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function putAsync(input: TensorLike, index: TensorLike, source: TensorLike, accumulate: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -6849,16 +6849,16 @@ export function scatter(input: TensorLike, dim: Int | string, index: TensorLike,
  */
 export function scatter(input: TensorLike, options: { dim: Int | string; index: TensorLike; value: Scalar; reduce: string; out?: Tensor | null }): Tensor;
 export function scatter(input: TensorLike, dim: Int | string, index: TensorLike, value: Scalar, options: { reduce: string; out?: Tensor | null }): Tensor;
-/** scatter, off the event loop. */
+/** Asynchronous `scatter`, executed off the event loop. */
 export function scatterAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; src: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterAsync(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** scatter, off the event loop. */
+/** Asynchronous `scatter`, executed off the event loop. */
 export function scatterAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterAsync(input: TensorLike, dim: Int | string, index: TensorLike, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** scatter, off the event loop. */
+/** Asynchronous `scatter`, executed off the event loop. */
 export function scatterAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; src: TensorLike; reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterAsync(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** scatter, off the event loop. */
+/** Asynchronous `scatter`, executed off the event loop. */
 export function scatterAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; value: Scalar; reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterAsync(input: TensorLike, dim: Int | string, index: TensorLike, value: Scalar, options: { reduce: string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6867,7 +6867,7 @@ export function scatterAsync(input: TensorLike, dim: Int | string, index: Tensor
  */
 export function scatterAdd(input: TensorLike, options: { dim: Int | string; index: TensorLike; src: TensorLike; out?: Tensor | null }): Tensor;
 export function scatterAdd(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** scatterAdd, off the event loop. */
+/** Asynchronous `scatterAdd`, executed off the event loop. */
 export function scatterAddAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; src: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterAddAsync(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6879,7 +6879,7 @@ export function scatterAddAsync(input: TensorLike, dim: Int | string, index: Ten
  */
 export function scatterReduce(input: TensorLike, options: { dim: Int | string; index: TensorLike; src: TensorLike; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
 export function scatterReduce(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
-/** scatterReduce, off the event loop. */
+/** Asynchronous `scatterReduce`, executed off the event loop. */
 export function scatterReduceAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; src: TensorLike; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterReduceAsync(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6898,7 +6898,7 @@ export function scatterReduceAsync(input: TensorLike, dim: Int | string, index: 
  */
 export function segmentReduce(data: TensorLike, options: { reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'amax' | 'amin'; lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null }): Tensor;
 export function segmentReduce(data: TensorLike, reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'amax' | 'amin', options?: { lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null }): Tensor;
-/** segmentReduce, off the event loop. */
+/** Asynchronous `segmentReduce`, executed off the event loop. */
 export function segmentReduceAsync(data: TensorLike, options: { reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'amax' | 'amin'; lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null; signal?: Signal | null }): Promise<Tensor>;
 export function segmentReduceAsync(data: TensorLike, reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'amax' | 'amin', options?: { lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6910,7 +6910,7 @@ export function segmentReduceAsync(data: TensorLike, reduce: 'sum' | 'mean' | 'm
  */
 export function indexAdd(input: TensorLike, options: { dim: Int | string; index: TensorLike; source: TensorLike; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function indexAdd(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, options?: { alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** indexAdd, off the event loop. */
+/** Asynchronous `indexAdd`, executed off the event loop. */
 export function indexAddAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; source: TensorLike; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function indexAddAsync(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, options?: { alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6919,7 +6919,7 @@ export function indexAddAsync(input: TensorLike, dim: Int | string, index: Tenso
  */
 export function indexCopy(input: TensorLike, options: { dim: Int | string; index: TensorLike; source: TensorLike; out?: Tensor | null }): Tensor;
 export function indexCopy(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** indexCopy, off the event loop. */
+/** Asynchronous `indexCopy`, executed off the event loop. */
 export function indexCopyAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; source: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function indexCopyAsync(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6928,7 +6928,7 @@ export function indexCopyAsync(input: TensorLike, dim: Int | string, index: Tens
  */
 export function indexFill(input: TensorLike, options: { dim: Int | string; index: TensorLike; value: TensorLike | Scalar }): Tensor;
 export function indexFill(input: TensorLike, dim: Int | string, index: TensorLike, value: TensorLike | Scalar): Tensor;
-/** indexFill, off the event loop. */
+/** Asynchronous `indexFill`, executed off the event loop. */
 export function indexFillAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; value: TensorLike | Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function indexFillAsync(input: TensorLike, dim: Int | string, index: TensorLike, value: TensorLike | Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6940,7 +6940,7 @@ export function indexFillAsync(input: TensorLike, dim: Int | string, index: Tens
  */
 export function indexReduce(input: TensorLike, options: { dim: Int | string; index: TensorLike; source: TensorLike; reduce: string; includeSelf?: boolean; out?: Tensor | null }): Tensor;
 export function indexReduce(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null }): Tensor;
-/** indexReduce, off the event loop. */
+/** Asynchronous `indexReduce`, executed off the event loop. */
 export function indexReduceAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; source: TensorLike; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function indexReduceAsync(input: TensorLike, dim: Int | string, index: TensorLike, source: TensorLike, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6954,9 +6954,9 @@ export function where(condition: TensorLike): Tensor[];
  */
 export function where(condition: TensorLike, options: { input: TensorLike | Scalar; other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function where(condition: TensorLike, input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** where, off the event loop. */
+/** Asynchronous `where`, executed off the event loop. */
 export function whereAsync(condition: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** where, off the event loop. */
+/** Asynchronous `where`, executed off the event loop. */
 export function whereAsync(condition: TensorLike, options: { input: TensorLike | Scalar; other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function whereAsync(condition: TensorLike, input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6967,7 +6967,7 @@ export function whereAsync(condition: TensorLike, input: TensorLike | Scalar, ot
  */
 export function cat(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
 export function cat(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
-/** cat, off the event loop. */
+/** Asynchronous `cat`, executed off the event loop. */
 export function catAsync(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function catAsync(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6980,7 +6980,7 @@ export function catAsync(tensors: List<TensorLike>, dim: Int | string, options?:
  */
 export function concat(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
 export function concat(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
-/** concat, off the event loop. */
+/** Asynchronous `concat`, executed off the event loop. */
 export function concatAsync(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function concatAsync(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -6993,7 +6993,7 @@ export function concatAsync(tensors: List<TensorLike>, dim: Int | string, option
  */
 export function concatenate(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
 export function concatenate(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
-/** concatenate, off the event loop. */
+/** Asynchronous `concatenate`, executed off the event loop. */
 export function concatenateAsync(tensors: List<TensorLike>, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function concatenateAsync(tensors: List<TensorLike>, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7003,20 +7003,20 @@ export function concatenateAsync(tensors: List<TensorLike>, dim: Int | string, o
  */
 export function stack(tensors: List<TensorLike>, options?: { dim?: Int; out?: Tensor | null }): Tensor;
 export function stack(tensors: List<TensorLike>, dim: Int, options?: { out?: Tensor | null }): Tensor;
-/** stack, off the event loop. */
+/** Asynchronous `stack`, executed off the event loop. */
 export function stackAsync(tensors: List<TensorLike>, options?: { dim?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function stackAsync(tensors: List<TensorLike>, dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Concatenates tensors horizontally: along dimension 1, or 0 for 1-D tensors.
  */
 export function hstack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
-/** hstack, off the event loop. */
+/** Asynchronous `hstack`, executed off the event loop. */
 export function hstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
  */
 export function vstack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
-/** vstack, off the event loop. */
+/** Asynchronous `vstack`, executed off the event loop. */
 export function vstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Stacks tensors vertically: concatenates them along dimension 0, with 1-D tensors as rows.
@@ -7024,20 +7024,20 @@ export function vstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor 
  * Alias of `vstack`.
  */
 export function rowStack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
-/** rowStack, off the event loop. */
+/** Asynchronous `rowStack`, executed off the event loop. */
 export function rowStackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Concatenates tensors depthwise, along dimension 2. Tensors of fewer dimensions are expanded as by
  * `atleast3d`.
  */
 export function dstack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
-/** dstack, off the event loop. */
+/** Asynchronous `dstack`, executed off the event loop. */
 export function dstackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Concatenates tensors horizontally, with 1-D tensors as columns.
  */
 export function columnStack(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
-/** columnStack, off the event loop. */
+/** Asynchronous `columnStack`, executed off the event loop. */
 export function columnStackAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a view of `input` with at least 1 dimension.
@@ -7047,9 +7047,9 @@ export function atleast1d(input: TensorLike): Tensor;
  * Returns a view with at least 1 dimension of each tensor.
  */
 export function atleast1d(tensors: List<TensorLike>): Tensor[];
-/** atleast1d, off the event loop. */
+/** Asynchronous `atleast1d`, executed off the event loop. */
 export function atleast1dAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** atleast1d, off the event loop. */
+/** Asynchronous `atleast1d`, executed off the event loop. */
 export function atleast1dAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Returns a view of `input` with at least 2 dimensions. A 1-D tensor becomes a row.
@@ -7059,9 +7059,9 @@ export function atleast2d(input: TensorLike): Tensor;
  * Returns a view with at least 2 dimensions of each tensor.
  */
 export function atleast2d(tensors: List<TensorLike>): Tensor[];
-/** atleast2d, off the event loop. */
+/** Asynchronous `atleast2d`, executed off the event loop. */
 export function atleast2dAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** atleast2d, off the event loop. */
+/** Asynchronous `atleast2d`, executed off the event loop. */
 export function atleast2dAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Returns a view of `input` with at least 3 dimensions. A 2-D tensor of shape (H, W) becomes (H, W,
@@ -7072,15 +7072,15 @@ export function atleast3d(input: TensorLike): Tensor;
  * Returns a view with at least 3 dimensions of each tensor.
  */
 export function atleast3d(tensors: List<TensorLike>): Tensor[];
-/** atleast3d, off the event loop. */
+/** Asynchronous `atleast3d`, executed off the event loop. */
 export function atleast3dAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** atleast3d, off the event loop. */
+/** Asynchronous `atleast3d`, executed off the event loop. */
 export function atleast3dAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Broadcasts tensors to their common shape. Returns views.
  */
 export function broadcastTensors(tensors: List<TensorLike>): Tensor[];
-/** broadcastTensors, off the event loop. */
+/** Asynchronous `broadcastTensors`, executed off the event loop. */
 export function broadcastTensorsAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Creates coordinate grids from vectors of one dtype: output k contains the values of vector k
@@ -7088,14 +7088,14 @@ export function broadcastTensorsAsync(tensors: List<TensorLike>, options?: { sig
  * default) or "xy" (Cartesian indexing), which swaps the first two dimensions.
  */
 export function meshgrid(tensors: List<TensorLike>, options?: { indexing?: 'ij' | 'xy' | null }): Tensor[];
-/** meshgrid, off the event loop. */
+/** Asynchronous `meshgrid`, executed off the event loop. */
 export function meshgridAsync(tensors: List<TensorLike>, options?: { indexing?: 'ij' | 'xy' | null; signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes the Cartesian product of vectors: each row of the result contains one element of each
  * vector.
  */
 export function cartesianProd(tensors: List<TensorLike>): Tensor;
-/** cartesianProd, off the event loop. */
+/** Asynchronous `cartesianProd`, executed off the event loop. */
 export function cartesianProdAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the combinations of `r` elements of a vector, as rows. `withReplacement` allows repeated
@@ -7106,7 +7106,7 @@ export function cartesianProdAsync(tensors: List<TensorLike>, options?: { signal
 export function combinations(input: TensorLike, options?: { r?: Int; withReplacement?: boolean }): Tensor;
 export function combinations(input: TensorLike, r: Int, options?: { withReplacement?: boolean }): Tensor;
 export function combinations(input: TensorLike, r: Int, withReplacement: boolean): Tensor;
-/** combinations, off the event loop. */
+/** Asynchronous `combinations`, executed off the event loop. */
 export function combinationsAsync(input: TensorLike, options?: { r?: Int; withReplacement?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function combinationsAsync(input: TensorLike, r: Int, options?: { withReplacement?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function combinationsAsync(input: TensorLike, r: Int, withReplacement: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -7115,7 +7115,7 @@ export function combinationsAsync(input: TensorLike, r: Int, withReplacement: bo
  * dtypes are promoted.
  */
 export function blockDiag(tensors: List<TensorLike>): Tensor;
-/** blockDiag, off the event loop. */
+/** Asynchronous `blockDiag`, executed off the event loop. */
 export function blockDiagAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Repeats `input` along each dimension, as NumPy's `tile` does: missing leading repeats are 1. See
@@ -7124,7 +7124,7 @@ export function blockDiagAsync(tensors: List<TensorLike>, options?: { signal?: S
 export function tile(input: TensorLike, ...dims: Int[]): Tensor;
 export function tile(input: TensorLike, options: { dims: Ints }): Tensor;
 export function tile(input: TensorLike, dims: Ints): Tensor;
-/** tile, off the event loop. */
+/** Asynchronous `tile`, executed off the event loop. */
 export function tileAsync(input: TensorLike, ...dims: Int[]): Promise<Tensor>;
 export function tileAsync(input: TensorLike, ...dimsAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
 export function tileAsync(input: TensorLike, options: { dims: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -7150,15 +7150,15 @@ export function repeatInterleave(input: TensorLike, repeats: TensorLike, dim: In
  * Dtypes: integers.
  */
 export function repeatInterleave(repeats: TensorLike, options?: { outputSize?: Int | null }): Tensor;
-/** repeatInterleave, off the event loop. */
+/** Asynchronous `repeatInterleave`, executed off the event loop. */
 export function repeatInterleaveAsync(input: TensorLike, options: { repeats: Int; dim?: Int | string | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: TensorLike, repeats: Int, options?: { dim?: Int | string | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: TensorLike, repeats: Int, dim: Int | string | null, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-/** repeatInterleave, off the event loop. */
+/** Asynchronous `repeatInterleave`, executed off the event loop. */
 export function repeatInterleaveAsync(input: TensorLike, options: { repeats: TensorLike; dim?: Int | string | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: TensorLike, repeats: TensorLike, options?: { dim?: Int | string | null; outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 export function repeatInterleaveAsync(input: TensorLike, repeats: TensorLike, dim: Int | string | null, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
-/** repeatInterleave, off the event loop. */
+/** Asynchronous `repeatInterleave`, executed off the event loop. */
 export function repeatInterleaveAsync(repeats: TensorLike, options?: { outputSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rolls elements along dimensions by `shifts`: elements shifted past the last position reappear at
@@ -7167,7 +7167,7 @@ export function repeatInterleaveAsync(repeats: TensorLike, options?: { outputSiz
 export function roll(input: TensorLike, options: { shifts: Ints; dims?: Ints | string | List<Int | string> | null }): Tensor;
 export function roll(input: TensorLike, shifts: Ints, options?: { dims?: Ints | string | List<Int | string> | null }): Tensor;
 export function roll(input: TensorLike, shifts: Ints, dims: Ints | string | List<Int | string> | null): Tensor;
-/** roll, off the event loop. */
+/** Asynchronous `roll`, executed off the event loop. */
 export function rollAsync(input: TensorLike, options: { shifts: Ints; dims?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
 export function rollAsync(input: TensorLike, shifts: Ints, options?: { dims?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
 export function rollAsync(input: TensorLike, shifts: Ints, dims: Ints | string | List<Int | string> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -7177,7 +7177,7 @@ export function rollAsync(input: TensorLike, shifts: Ints, dims: Ints | string |
 export function flip(input: TensorLike, ...dims: (Int | string)[]): Tensor;
 export function flip(input: TensorLike, options: { dims: Ints | string | List<Int | string> }): Tensor;
 export function flip(input: TensorLike, dims: Ints | string | List<Int | string>): Tensor;
-/** flip, off the event loop. */
+/** Asynchronous `flip`, executed off the event loop. */
 export function flipAsync(input: TensorLike, ...dims: (Int | string)[]): Promise<Tensor>;
 export function flipAsync(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
 export function flipAsync(input: TensorLike, options: { dims: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
@@ -7186,13 +7186,13 @@ export function flipAsync(input: TensorLike, dims: Ints | string | List<Int | st
  * Reverses the order of columns (dimension 1). Returns a copy.
  */
 export function fliplr(input: TensorLike): Tensor;
-/** fliplr, off the event loop. */
+/** Asynchronous `fliplr`, executed off the event loop. */
 export function fliplrAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Reverses the order of rows (dimension 0). Returns a copy.
  */
 export function flipud(input: TensorLike): Tensor;
-/** flipud, off the event loop. */
+/** Asynchronous `flipud`, executed off the event loop. */
 export function flipudAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rotates a tensor by `k` times 90 degrees in the plane of two dimensions, from the first towards
@@ -7203,7 +7203,7 @@ export function flipudAsync(input: TensorLike, options?: { signal?: Signal | nul
 export function rot90(input: TensorLike, options?: { k?: Int; dims?: Ints | string | List<Int | string> }): Tensor;
 export function rot90(input: TensorLike, k: Int, options?: { dims?: Ints | string | List<Int | string> }): Tensor;
 export function rot90(input: TensorLike, k: Int, dims: Ints | string | List<Int | string>): Tensor;
-/** rot90, off the event loop. */
+/** Asynchronous `rot90`, executed off the event loop. */
 export function rot90Async(input: TensorLike, options?: { k?: Int; dims?: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
 export function rot90Async(input: TensorLike, k: Int, options?: { dims?: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
 export function rot90Async(input: TensorLike, k: Int, dims: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -7215,7 +7215,7 @@ export function rot90Async(input: TensorLike, k: Int, dims: Ints | string | List
  */
 export function tril(input: TensorLike, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
 export function tril(input: TensorLike, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
-/** tril, off the event loop. */
+/** Asynchronous `tril`, executed off the event loop. */
 export function trilAsync(input: TensorLike, options?: { diagonal?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function trilAsync(input: TensorLike, diagonal: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7226,7 +7226,7 @@ export function trilAsync(input: TensorLike, diagonal: Int, options?: { out?: Te
  */
 export function triu(input: TensorLike, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
 export function triu(input: TensorLike, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
-/** triu, off the event loop. */
+/** Asynchronous `triu`, executed off the event loop. */
 export function triuAsync(input: TensorLike, options?: { diagonal?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function triuAsync(input: TensorLike, diagonal: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7237,7 +7237,7 @@ export function triuAsync(input: TensorLike, diagonal: Int, options?: { out?: Te
  */
 export function diag(input: TensorLike, options?: { diagonal?: Int; out?: Tensor | null }): Tensor;
 export function diag(input: TensorLike, diagonal: Int, options?: { out?: Tensor | null }): Tensor;
-/** diag, off the event loop. */
+/** Asynchronous `diag`, executed off the event loop. */
 export function diagAsync(input: TensorLike, options?: { diagonal?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function diagAsync(input: TensorLike, diagonal: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7250,7 +7250,7 @@ export function diagEmbed(input: TensorLike, options?: { offset?: Int; dim1?: In
 export function diagEmbed(input: TensorLike, offset: Int, options?: { dim1?: Int; dim2?: Int }): Tensor;
 export function diagEmbed(input: TensorLike, offset: Int, dim1: Int, options?: { dim2?: Int }): Tensor;
 export function diagEmbed(input: TensorLike, offset: Int, dim1: Int, dim2: Int): Tensor;
-/** diagEmbed, off the event loop. */
+/** Asynchronous `diagEmbed`, executed off the event loop. */
 export function diagEmbedAsync(input: TensorLike, options?: { offset?: Int; dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function diagEmbedAsync(input: TensorLike, offset: Int, options?: { dim1?: Int; dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function diagEmbedAsync(input: TensorLike, offset: Int, dim1: Int, options?: { dim2?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -7262,7 +7262,7 @@ export function diagEmbedAsync(input: TensorLike, offset: Int, dim1: Int, dim2: 
  */
 export function diagflat(input: TensorLike, options?: { offset?: Int }): Tensor;
 export function diagflat(input: TensorLike, offset: Int): Tensor;
-/** diagflat, off the event loop. */
+/** Asynchronous `diagflat`, executed off the event loop. */
 export function diagflatAsync(input: TensorLike, options?: { offset?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function diagflatAsync(input: TensorLike, offset: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7276,7 +7276,7 @@ export function diagonalScatter(input: TensorLike, src: TensorLike, options?: { 
 export function diagonalScatter(input: TensorLike, src: TensorLike, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string }): Tensor;
 export function diagonalScatter(input: TensorLike, src: TensorLike, offset: Int, dim1: Int | string, options?: { dim2?: Int | string }): Tensor;
 export function diagonalScatter(input: TensorLike, src: TensorLike, offset: Int, dim1: Int | string, dim2: Int | string): Tensor;
-/** diagonalScatter, off the event loop. */
+/** Asynchronous `diagonalScatter`, executed off the event loop. */
 export function diagonalScatterAsync(input: TensorLike, options: { src: TensorLike; offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalScatterAsync(input: TensorLike, src: TensorLike, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalScatterAsync(input: TensorLike, src: TensorLike, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
@@ -7287,7 +7287,7 @@ export function diagonalScatterAsync(input: TensorLike, src: TensorLike, offset:
  */
 export function selectScatter(input: TensorLike, options: { src: TensorLike; dim: Int | string; index: Int }): Tensor;
 export function selectScatter(input: TensorLike, src: TensorLike, dim: Int | string, index: Int): Tensor;
-/** selectScatter, off the event loop. */
+/** Asynchronous `selectScatter`, executed off the event loop. */
 export function selectScatterAsync(input: TensorLike, options: { src: TensorLike; dim: Int | string; index: Int; signal?: Signal | null }): Promise<Tensor>;
 export function selectScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7301,7 +7301,7 @@ export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | stri
 export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
 export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; out?: Tensor | null }): Tensor;
 export function sliceScatter(input: TensorLike, src: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null }): Tensor;
-/** sliceScatter, off the event loop. */
+/** Asynchronous `sliceScatter`, executed off the event loop. */
 export function sliceScatterAsync(input: TensorLike, options: { src: TensorLike; dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function sliceScatterAsync(input: TensorLike, src: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -7315,7 +7315,7 @@ export function sliceScatterAsync(input: TensorLike, src: TensorLike, dim: Int |
 export function asStridedScatter(input: TensorLike, options: { src: TensorLike; size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
 export function asStridedScatter(input: TensorLike, src: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
 export function asStridedScatter(input: TensorLike, src: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
-/** asStridedScatter, off the event loop. */
+/** Asynchronous `asStridedScatter`, executed off the event loop. */
 export function asStridedScatterAsync(input: TensorLike, options: { src: TensorLike; size: Ints; stride: Ints; storageOffset?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 export function asStridedScatterAsync(input: TensorLike, src: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 export function asStridedScatterAsync(input: TensorLike, src: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -7327,7 +7327,7 @@ export function asStridedScatterAsync(input: TensorLike, src: TensorLike, size: 
 export function unravelIndex(indices: TensorLike, ...shape: Int[]): Tensor[];
 export function unravelIndex(indices: TensorLike, options: { shape: Ints }): Tensor[];
 export function unravelIndex(indices: TensorLike, shape: Ints): Tensor[];
-/** unravelIndex, off the event loop. */
+/** Asynchronous `unravelIndex`, executed off the event loop. */
 export function unravelIndexAsync(indices: TensorLike, ...shape: Int[]): Promise<Tensor[]>;
 export function unravelIndexAsync(indices: TensorLike, ...shapeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor[]>;
 export function unravelIndexAsync(indices: TensorLike, options: { shape: Ints; signal?: Signal | null }): Promise<Tensor[]>;
@@ -7341,7 +7341,7 @@ export function unravelIndexAsync(indices: TensorLike, shape: Ints, options?: { 
 export function constantPadNd(input: TensorLike, options: { pad: Ints; value?: Scalar }): Tensor;
 export function constantPadNd(input: TensorLike, pad: Ints, options?: { value?: Scalar }): Tensor;
 export function constantPadNd(input: TensorLike, pad: Ints, value: Scalar): Tensor;
-/** constantPadNd, off the event loop. */
+/** Asynchronous `constantPadNd`, executed off the event loop. */
 export function constantPadNdAsync(input: TensorLike, options: { pad: Ints; value?: Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function constantPadNdAsync(input: TensorLike, pad: Ints, options?: { value?: Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function constantPadNdAsync(input: TensorLike, pad: Ints, value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -7353,7 +7353,7 @@ export function constantPadNdAsync(input: TensorLike, pad: Ints, value: Scalar, 
  * Dtypes: integers, floats and complex.
  */
 export function chainMatmul(matrices: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
-/** chainMatmul, off the event loop. */
+/** Asynchronous `chainMatmul`, executed off the event loop. */
 export function chainMatmulAsync(matrices: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Raises square matrices to an integer power. Alias of `linalg.matrixPower`.
@@ -7362,7 +7362,7 @@ export function chainMatmulAsync(matrices: List<TensorLike>, options?: { out?: T
  */
 export function matrixPower(input: TensorLike, options: { n: Int; out?: Tensor | null }): Tensor;
 export function matrixPower(input: TensorLike, n: Int, options?: { out?: Tensor | null }): Tensor;
-/** matrixPower, off the event loop. */
+/** Asynchronous `matrixPower`, executed off the event loop. */
 export function matrixPowerAsync(input: TensorLike, options: { n: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function matrixPowerAsync(input: TensorLike, n: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7371,7 +7371,7 @@ export function matrixPowerAsync(input: TensorLike, n: Int, options?: { out?: Te
  * Dtypes: floats and complex.
  */
 export function matrixExp(input: TensorLike): Tensor;
-/** matrixExp, off the event loop. */
+/** Asynchronous `matrixExp`, executed off the event loop. */
 export function matrixExpAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the Cholesky decomposition. Alias of `linalg.cholesky`.
@@ -7382,7 +7382,7 @@ export function matrixExpAsync(input: TensorLike, options?: { signal?: Signal | 
  */
 export function cholesky(input: TensorLike, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
 export function cholesky(input: TensorLike, upper: boolean, options?: { out?: Tensor | null }): Tensor;
-/** cholesky, off the event loop. */
+/** Asynchronous `cholesky`, executed off the event loop. */
 export function choleskyAsync(input: TensorLike, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskyAsync(input: TensorLike, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7395,7 +7395,7 @@ export function choleskyAsync(input: TensorLike, upper: boolean, options?: { out
  */
 export function lu(input: TensorLike, options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
 export function lu(input: TensorLike, pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
-/** lu, off the event loop. */
+/** Asynchronous `lu`, executed off the event loop. */
 export function luAsync(input: TensorLike, options?: { pivot?: boolean; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
 export function luAsync(input: TensorLike, pivot: boolean, options?: { signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
 /**
@@ -7408,7 +7408,7 @@ export function luUnpack(LUData: TensorLike, options: { LUPivots: TensorLike; un
 export function luUnpack(LUData: TensorLike, LUPivots: TensorLike, options?: { unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
 export function luUnpack(LUData: TensorLike, LUPivots: TensorLike, unpackData: boolean, options?: { unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
 export function luUnpack(LUData: TensorLike, LUPivots: TensorLike, unpackData: boolean, unpackPivots: boolean, options?: { out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
-/** luUnpack, off the event loop. */
+/** Asynchronous `luUnpack`, executed off the event loop. */
 export function luUnpackAsync(LUData: TensorLike, options: { LUPivots: TensorLike; unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
 export function luUnpackAsync(LUData: TensorLike, LUPivots: TensorLike, options?: { unpackData?: boolean; unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
 export function luUnpackAsync(LUData: TensorLike, LUPivots: TensorLike, unpackData: boolean, options?: { unpackPivots?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
@@ -7421,7 +7421,7 @@ export function luUnpackAsync(LUData: TensorLike, LUPivots: TensorLike, unpackDa
  */
 export function pivotsPermutation(pivots: TensorLike, options: { n: Int }): Tensor;
 export function pivotsPermutation(pivots: TensorLike, n: Int): Tensor;
-/** pivotsPermutation, off the event loop. */
+/** Asynchronous `pivotsPermutation`, executed off the event loop. */
 export function pivotsPermutationAsync(pivots: TensorLike, options: { n: Int; signal?: Signal | null }): Promise<Tensor>;
 export function pivotsPermutationAsync(pivots: TensorLike, n: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7433,7 +7433,7 @@ export function pivotsPermutationAsync(pivots: TensorLike, n: Int, options?: { s
  * Dtypes: floats and complex.
  */
 export function geqrf(input: TensorLike, options?: { out?: readonly Tensor[] | { a: Tensor; tau: Tensor } | null }): { a: Tensor; tau: Tensor };
-/** geqrf, off the event loop. */
+/** Asynchronous `geqrf`, executed off the event loop. */
 export function geqrfAsync(input: TensorLike, options?: { out?: readonly Tensor[] | { a: Tensor; tau: Tensor } | null; signal?: Signal | null }): Promise<{ a: Tensor; tau: Tensor }>;
 /**
  * Computes the QR decomposition, reduced, or complete if `some` is false. See `linalg.qr`.
@@ -7445,7 +7445,7 @@ export function geqrfAsync(input: TensorLike, options?: { out?: readonly Tensor[
  */
 export function qr(input: TensorLike, options?: { some?: boolean; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
 export function qr(input: TensorLike, some: boolean, options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
-/** qr, off the event loop. */
+/** Asynchronous `qr`, executed off the event loop. */
 export function qrAsync(input: TensorLike, options?: { some?: boolean; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null; signal?: Signal | null }): Promise<{ Q: Tensor; R: Tensor }>;
 export function qrAsync(input: TensorLike, some: boolean, options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null; signal?: Signal | null }): Promise<{ Q: Tensor; R: Tensor }>;
 /**
@@ -7455,7 +7455,7 @@ export function qrAsync(input: TensorLike, some: boolean, options?: { out?: read
  */
 export function orgqr(input: TensorLike, options: { tau: TensorLike; out?: Tensor | null }): Tensor;
 export function orgqr(input: TensorLike, tau: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** orgqr, off the event loop. */
+/** Asynchronous `orgqr`, executed off the event loop. */
 export function orgqrAsync(input: TensorLike, options: { tau: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function orgqrAsync(input: TensorLike, tau: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7469,7 +7469,7 @@ export function ormqr(input: TensorLike, options: { tau: TensorLike; other: Tens
 export function ormqr(input: TensorLike, tau: TensorLike, other: TensorLike, options?: { left?: boolean; transpose?: boolean; out?: Tensor | null }): Tensor;
 export function ormqr(input: TensorLike, tau: TensorLike, other: TensorLike, left: boolean, options?: { transpose?: boolean; out?: Tensor | null }): Tensor;
 export function ormqr(input: TensorLike, tau: TensorLike, other: TensorLike, left: boolean, transpose: boolean, options?: { out?: Tensor | null }): Tensor;
-/** ormqr, off the event loop. */
+/** Asynchronous `ormqr`, executed off the event loop. */
 export function ormqrAsync(input: TensorLike, options: { tau: TensorLike; other: TensorLike; left?: boolean; transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function ormqrAsync(input: TensorLike, tau: TensorLike, other: TensorLike, options?: { left?: boolean; transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function ormqrAsync(input: TensorLike, tau: TensorLike, other: TensorLike, left: boolean, options?: { transpose?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -7483,7 +7483,7 @@ export function ormqrAsync(input: TensorLike, tau: TensorLike, other: TensorLike
  */
 export function lyapunov(H: TensorLike, options: { G: TensorLike }): Tensor;
 export function lyapunov(H: TensorLike, G: TensorLike): Tensor;
-/** lyapunov, off the event loop. */
+/** Asynchronous `lyapunov`, executed off the event loop. */
 export function lyapunovAsync(H: TensorLike, options: { G: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function lyapunovAsync(H: TensorLike, G: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7492,7 +7492,7 @@ export function lyapunovAsync(H: TensorLike, G: TensorLike, options?: { signal?:
  * Dtypes: floats and complex.
  */
 export function det(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** det, off the event loop. */
+/** Asynchronous `det`, executed off the event loop. */
 export function detAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the sign and the logarithm of the determinant. Alias of `linalg.slogdet`.
@@ -7500,7 +7500,7 @@ export function detAsync(input: TensorLike, options?: { out?: Tensor | null; sig
  * Dtypes: floats and complex.
  */
 export function slogdet(input: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
-/** slogdet, off the event loop. */
+/** Asynchronous `slogdet`, executed off the event loop. */
 export function slogdetAsync(input: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null; signal?: Signal | null }): Promise<{ sign: Tensor; logabsdet: Tensor }>;
 /**
  * Computes the natural logarithm of the determinant of square matrices (..., n, n): -inf if it is
@@ -7509,7 +7509,7 @@ export function slogdetAsync(input: TensorLike, options?: { out?: readonly Tenso
  * Dtypes: floats and complex.
  */
 export function logdet(input: TensorLike): Tensor;
-/** logdet, off the event loop. */
+/** Asynchronous `logdet`, executed off the event loop. */
 export function logdetAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the Frobenius norm, the square root of the sum of squares, over up to two dimensions, or
@@ -7520,7 +7520,7 @@ export function logdetAsync(input: TensorLike, options?: { signal?: Signal | nul
 export function frobeniusNorm(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function frobeniusNorm(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function frobeniusNorm(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** frobeniusNorm, off the event loop. */
+/** Asynchronous `frobeniusNorm`, executed off the event loop. */
 export function frobeniusNormAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -7532,7 +7532,7 @@ export function frobeniusNormAsync(input: TensorLike, dim: Ints | string | List<
 export function nuclearNorm(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function nuclearNorm(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function nuclearNorm(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** nuclearNorm, off the event loop. */
+/** Asynchronous `nuclearNorm`, executed off the event loop. */
 export function nuclearNormAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nuclearNormAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nuclearNormAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -7543,7 +7543,7 @@ export function nuclearNormAsync(input: TensorLike, dim: Ints | string | List<In
  */
 export function pinverse(input: TensorLike, options?: { rcond?: number }): Tensor;
 export function pinverse(input: TensorLike, rcond: number): Tensor;
-/** pinverse, off the event loop. */
+/** Asynchronous `pinverse`, executed off the event loop. */
 export function pinverseAsync(input: TensorLike, options?: { rcond?: number; signal?: Signal | null }): Promise<Tensor>;
 export function pinverseAsync(input: TensorLike, rcond: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7552,7 +7552,7 @@ export function pinverseAsync(input: TensorLike, rcond: number, options?: { sign
  * Dtypes: floats and complex.
  */
 export function inverse(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** inverse, off the event loop. */
+/** Asynchronous `inverse`, executed off the event loop. */
 export function inverseAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Solves A X = `input`, or A^T X = `input` with `transpose`, for triangular matrices A, as
@@ -7569,7 +7569,7 @@ export function triangularSolve(input: TensorLike, A: TensorLike, options?: { up
 export function triangularSolve(input: TensorLike, A: TensorLike, upper: boolean, options?: { transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
 export function triangularSolve(input: TensorLike, A: TensorLike, upper: boolean, transpose: boolean, options?: { unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
 export function triangularSolve(input: TensorLike, A: TensorLike, upper: boolean, transpose: boolean, unitriangular: boolean, options?: { out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
-/** triangularSolve, off the event loop. */
+/** Asynchronous `triangularSolve`, executed off the event loop. */
 export function triangularSolveAsync(input: TensorLike, options: { A: TensorLike; upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
 export function triangularSolveAsync(input: TensorLike, A: TensorLike, options?: { upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
 export function triangularSolveAsync(input: TensorLike, A: TensorLike, upper: boolean, options?: { transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
@@ -7586,7 +7586,7 @@ export function triangularSolveAsync(input: TensorLike, A: TensorLike, upper: bo
  */
 export function luSolve(input: TensorLike, options: { LUData: TensorLike; LUPivots: TensorLike; out?: Tensor | null }): Tensor;
 export function luSolve(input: TensorLike, LUData: TensorLike, LUPivots: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** luSolve, off the event loop. */
+/** Asynchronous `luSolve`, executed off the event loop. */
 export function luSolveAsync(input: TensorLike, options: { LUData: TensorLike; LUPivots: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function luSolveAsync(input: TensorLike, LUData: TensorLike, LUPivots: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7598,7 +7598,7 @@ export function luSolveAsync(input: TensorLike, LUData: TensorLike, LUPivots: Te
 export function choleskySolve(input: TensorLike, options: { L: TensorLike; upper?: boolean; out?: Tensor | null }): Tensor;
 export function choleskySolve(input: TensorLike, L: TensorLike, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
 export function choleskySolve(input: TensorLike, L: TensorLike, upper: boolean, options?: { out?: Tensor | null }): Tensor;
-/** choleskySolve, off the event loop. */
+/** Asynchronous `choleskySolve`, executed off the event loop. */
 export function choleskySolveAsync(input: TensorLike, options: { L: TensorLike; upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskySolveAsync(input: TensorLike, L: TensorLike, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskySolveAsync(input: TensorLike, L: TensorLike, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -7610,7 +7610,7 @@ export function choleskySolveAsync(input: TensorLike, L: TensorLike, upper: bool
  */
 export function choleskyInverse(input: TensorLike, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
 export function choleskyInverse(input: TensorLike, upper: boolean, options?: { out?: Tensor | null }): Tensor;
-/** choleskyInverse, off the event loop. */
+/** Asynchronous `choleskyInverse`, executed off the event loop. */
 export function choleskyInverseAsync(input: TensorLike, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function choleskyInverseAsync(input: TensorLike, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -7622,7 +7622,7 @@ export function choleskyInverseAsync(input: TensorLike, upper: boolean, options?
 export function svd(input: TensorLike, options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
 export function svd(input: TensorLike, some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
 export function svd(input: TensorLike, some: boolean, computeUv: boolean, options?: { out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null }): { U: Tensor; S: Tensor; V: Tensor };
-/** svd, off the event loop. */
+/** Asynchronous `svd`, executed off the event loop. */
 export function svdAsync(input: TensorLike, options?: { some?: boolean; computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function svdAsync(input: TensorLike, some: boolean, options?: { computeUv?: boolean; out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function svdAsync(input: TensorLike, some: boolean, computeUv: boolean, options?: { out?: readonly Tensor[] | { U: Tensor; S: Tensor; V: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
@@ -7640,7 +7640,7 @@ export function svdLowrank(A: TensorLike, options?: { q?: Int | null; niter?: In
 export function svdLowrank(A: TensorLike, q: Int | null, options?: { niter?: Int | null; M?: TensorLike | null }): { U: Tensor; S: Tensor; V: Tensor };
 export function svdLowrank(A: TensorLike, q: Int | null, niter: Int | null, options?: { M?: TensorLike | null }): { U: Tensor; S: Tensor; V: Tensor };
 export function svdLowrank(A: TensorLike, q: Int | null, niter: Int | null, M: TensorLike | null): { U: Tensor; S: Tensor; V: Tensor };
-/** svdLowrank, off the event loop. */
+/** Asynchronous `svdLowrank`, executed off the event loop. */
 export function svdLowrankAsync(A: TensorLike, options?: { q?: Int | null; niter?: Int | null; M?: TensorLike | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function svdLowrankAsync(A: TensorLike, q: Int | null, options?: { niter?: Int | null; M?: TensorLike | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function svdLowrankAsync(A: TensorLike, q: Int | null, niter: Int | null, options?: { M?: TensorLike | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
@@ -7657,7 +7657,7 @@ export function pcaLowrank(A: TensorLike, options?: { q?: Int | null; center?: b
 export function pcaLowrank(A: TensorLike, q: Int | null, options?: { center?: boolean; niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
 export function pcaLowrank(A: TensorLike, q: Int | null, center: boolean, options?: { niter?: Int }): { U: Tensor; S: Tensor; V: Tensor };
 export function pcaLowrank(A: TensorLike, q: Int | null, center: boolean, niter: Int): { U: Tensor; S: Tensor; V: Tensor };
-/** pcaLowrank, off the event loop. */
+/** Asynchronous `pcaLowrank`, executed off the event loop. */
 export function pcaLowrankAsync(A: TensorLike, options?: { q?: Int | null; center?: boolean; niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function pcaLowrankAsync(A: TensorLike, q: Int | null, options?: { center?: boolean; niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
 export function pcaLowrankAsync(A: TensorLike, q: Int | null, center: boolean, options?: { niter?: Int; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; V: Tensor }>;
@@ -7687,7 +7687,7 @@ export function lobpcg(A: TensorLike, k: Int | null, B: TensorLike | null, X: Te
 export function lobpcg(A: TensorLike, k: Int | null, B: TensorLike | null, X: TensorLike | null, n: Int | null, iK: TensorLike | null, niter: Int | null, tol: number | null, options?: { largest?: boolean | null; method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
 export function lobpcg(A: TensorLike, k: Int | null, B: TensorLike | null, X: TensorLike | null, n: Int | null, iK: TensorLike | null, niter: Int | null, tol: number | null, largest: boolean | null, options?: { method?: 'basic' | 'ortho' | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
 export function lobpcg(A: TensorLike, k: Int | null, B: TensorLike | null, X: TensorLike | null, n: Int | null, iK: TensorLike | null, niter: Int | null, tol: number | null, largest: boolean | null, method: 'basic' | 'ortho' | null): { eigenvalues: Tensor; eigenvectors: Tensor };
-/** lobpcg, off the event loop. */
+/** Asynchronous `lobpcg`, executed off the event loop. */
 export function lobpcgAsync(A: TensorLike, options?: { k?: Int | null; B?: TensorLike | null; X?: TensorLike | null; n?: Int | null; iK?: TensorLike | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
 export function lobpcgAsync(A: TensorLike, k: Int | null, options?: { B?: TensorLike | null; X?: TensorLike | null; n?: Int | null; iK?: TensorLike | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
 export function lobpcgAsync(A: TensorLike, k: Int | null, B: TensorLike | null, options?: { X?: TensorLike | null; n?: Int | null; iK?: TensorLike | null; niter?: Int | null; tol?: number | null; largest?: boolean | null; method?: 'basic' | 'ortho' | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
@@ -7757,7 +7757,7 @@ export function fusedAdagrad_(input: List<Tensor>, grads: List<Tensor>, stateSum
  * Dtypes: integers, floats and complex.
  */
 export function foreachAbs(input: List<TensorLike>): Tensor[];
-/** foreachAbs, off the event loop. */
+/** Asynchronous `foreachAbs`, executed off the event loop. */
 export function foreachAbsAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `abs` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7772,7 +7772,7 @@ export function foreachAbs_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachAcos(input: List<TensorLike>): Tensor[];
-/** foreachAcos, off the event loop. */
+/** Asynchronous `foreachAcos`, executed off the event loop. */
 export function foreachAcosAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `acos` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7787,7 +7787,7 @@ export function foreachAcos_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachAsin(input: List<TensorLike>): Tensor[];
-/** foreachAsin, off the event loop. */
+/** Asynchronous `foreachAsin`, executed off the event loop. */
 export function foreachAsinAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `asin` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7802,7 +7802,7 @@ export function foreachAsin_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachAtan(input: List<TensorLike>): Tensor[];
-/** foreachAtan, off the event loop. */
+/** Asynchronous `foreachAtan`, executed off the event loop. */
 export function foreachAtanAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `atan` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7820,7 +7820,7 @@ export function foreachAtan_(input: List<Tensor>): void;
  * Dtypes: integers and floats.
  */
 export function foreachCeil(input: List<TensorLike>): Tensor[];
-/** foreachCeil, off the event loop. */
+/** Asynchronous `foreachCeil`, executed off the event loop. */
 export function foreachCeilAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `ceil` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7835,7 +7835,7 @@ export function foreachCeil_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachCos(input: List<TensorLike>): Tensor[];
-/** foreachCos, off the event loop. */
+/** Asynchronous `foreachCos`, executed off the event loop. */
 export function foreachCosAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `cos` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7850,7 +7850,7 @@ export function foreachCos_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachCosh(input: List<TensorLike>): Tensor[];
-/** foreachCosh, off the event loop. */
+/** Asynchronous `foreachCosh`, executed off the event loop. */
 export function foreachCoshAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `cosh` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7868,7 +7868,7 @@ export function foreachCosh_(input: List<Tensor>): void;
  * Dtypes: bool, integers and floats.
  */
 export function foreachErf(input: List<TensorLike>): Tensor[];
-/** foreachErf, off the event loop. */
+/** Asynchronous `foreachErf`, executed off the event loop. */
 export function foreachErfAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `erf` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7886,7 +7886,7 @@ export function foreachErf_(input: List<Tensor>): void;
  * Dtypes: bool, integers and floats.
  */
 export function foreachErfc(input: List<TensorLike>): Tensor[];
-/** foreachErfc, off the event loop. */
+/** Asynchronous `foreachErfc`, executed off the event loop. */
 export function foreachErfcAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `erfc` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7901,7 +7901,7 @@ export function foreachErfc_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachExp(input: List<TensorLike>): Tensor[];
-/** foreachExp, off the event loop. */
+/** Asynchronous `foreachExp`, executed off the event loop. */
 export function foreachExpAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `exp` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7916,7 +7916,7 @@ export function foreachExp_(input: List<Tensor>): void;
  * lists. Returns a list.
  */
 export function foreachExpm1(input: List<TensorLike>): Tensor[];
-/** foreachExpm1, off the event loop. */
+/** Asynchronous `foreachExpm1`, executed off the event loop. */
 export function foreachExpm1Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `expm1` for each tensor of the list `input`, with the corresponding items of other
@@ -7934,7 +7934,7 @@ export function foreachExpm1_(input: List<Tensor>): void;
  * Dtypes: integers and floats.
  */
 export function foreachFloor(input: List<TensorLike>): Tensor[];
-/** foreachFloor, off the event loop. */
+/** Asynchronous `foreachFloor`, executed off the event loop. */
 export function foreachFloorAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `floor` for each tensor of the list `input`, with the corresponding items of other
@@ -7952,7 +7952,7 @@ export function foreachFloor_(input: List<Tensor>): void;
  * Dtypes: floats.
  */
 export function foreachFrac(input: List<TensorLike>): Tensor[];
-/** foreachFrac, off the event loop. */
+/** Asynchronous `foreachFrac`, executed off the event loop. */
 export function foreachFracAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `frac` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -7970,7 +7970,7 @@ export function foreachFrac_(input: List<Tensor>): void;
  * Dtypes: bool, integers and floats.
  */
 export function foreachLgamma(input: List<TensorLike>): Tensor[];
-/** foreachLgamma, off the event loop. */
+/** Asynchronous `foreachLgamma`, executed off the event loop. */
 export function foreachLgammaAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `lgamma` for each tensor of the list `input`, with the corresponding items of other
@@ -7985,7 +7985,7 @@ export function foreachLgamma_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachLog(input: List<TensorLike>): Tensor[];
-/** foreachLog, off the event loop. */
+/** Asynchronous `foreachLog`, executed off the event loop. */
 export function foreachLogAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `log` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8000,7 +8000,7 @@ export function foreachLog_(input: List<Tensor>): void;
  * lists. Returns a list.
  */
 export function foreachLog10(input: List<TensorLike>): Tensor[];
-/** foreachLog10, off the event loop. */
+/** Asynchronous `foreachLog10`, executed off the event loop. */
 export function foreachLog10Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `log10` for each tensor of the list `input`, with the corresponding items of other
@@ -8015,7 +8015,7 @@ export function foreachLog10_(input: List<Tensor>): void;
  * lists. Returns a list.
  */
 export function foreachLog1p(input: List<TensorLike>): Tensor[];
-/** foreachLog1p, off the event loop. */
+/** Asynchronous `foreachLog1p`, executed off the event loop. */
 export function foreachLog1pAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `log1p` for each tensor of the list `input`, with the corresponding items of other
@@ -8030,7 +8030,7 @@ export function foreachLog1p_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachLog2(input: List<TensorLike>): Tensor[];
-/** foreachLog2, off the event loop. */
+/** Asynchronous `foreachLog2`, executed off the event loop. */
 export function foreachLog2Async(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `log2` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8048,7 +8048,7 @@ export function foreachLog2_(input: List<Tensor>): void;
  * Dtypes: integers, floats and complex.
  */
 export function foreachNeg(input: List<TensorLike>): Tensor[];
-/** foreachNeg, off the event loop. */
+/** Asynchronous `foreachNeg`, executed off the event loop. */
 export function foreachNegAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `neg` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8063,7 +8063,7 @@ export function foreachNeg_(input: List<Tensor>): void;
  * lists. Returns a list.
  */
 export function foreachReciprocal(input: List<TensorLike>): Tensor[];
-/** foreachReciprocal, off the event loop. */
+/** Asynchronous `foreachReciprocal`, executed off the event loop. */
 export function foreachReciprocalAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `reciprocal` for each tensor of the list `input`, with the corresponding items of other
@@ -8081,7 +8081,7 @@ export function foreachReciprocal_(input: List<Tensor>): void;
  * Dtypes: integers and floats.
  */
 export function foreachRound(input: List<TensorLike>): Tensor[];
-/** foreachRound, off the event loop. */
+/** Asynchronous `foreachRound`, executed off the event loop. */
 export function foreachRoundAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `round` for each tensor of the list `input`, with the corresponding items of other
@@ -8096,7 +8096,7 @@ export function foreachRound_(input: List<Tensor>): void;
  * lists. Returns a list.
  */
 export function foreachRsqrt(input: List<TensorLike>): Tensor[];
-/** foreachRsqrt, off the event loop. */
+/** Asynchronous `foreachRsqrt`, executed off the event loop. */
 export function foreachRsqrtAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `rsqrt` for each tensor of the list `input`, with the corresponding items of other
@@ -8111,7 +8111,7 @@ export function foreachRsqrt_(input: List<Tensor>): void;
  * lists. Returns a list.
  */
 export function foreachSigmoid(input: List<TensorLike>): Tensor[];
-/** foreachSigmoid, off the event loop. */
+/** Asynchronous `foreachSigmoid`, executed off the event loop. */
 export function foreachSigmoidAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `sigmoid` for each tensor of the list `input`, with the corresponding items of other
@@ -8129,7 +8129,7 @@ export function foreachSigmoid_(input: List<Tensor>): void;
  * Dtypes: bool, integers and floats.
  */
 export function foreachSign(input: List<TensorLike>): Tensor[];
-/** foreachSign, off the event loop. */
+/** Asynchronous `foreachSign`, executed off the event loop. */
 export function foreachSignAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `sign` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8144,7 +8144,7 @@ export function foreachSign_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachSin(input: List<TensorLike>): Tensor[];
-/** foreachSin, off the event loop. */
+/** Asynchronous `foreachSin`, executed off the event loop. */
 export function foreachSinAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `sin` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8159,7 +8159,7 @@ export function foreachSin_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachSinh(input: List<TensorLike>): Tensor[];
-/** foreachSinh, off the event loop. */
+/** Asynchronous `foreachSinh`, executed off the event loop. */
 export function foreachSinhAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `sinh` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8174,7 +8174,7 @@ export function foreachSinh_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachSqrt(input: List<TensorLike>): Tensor[];
-/** foreachSqrt, off the event loop. */
+/** Asynchronous `foreachSqrt`, executed off the event loop. */
 export function foreachSqrtAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `sqrt` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8189,7 +8189,7 @@ export function foreachSqrt_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachTan(input: List<TensorLike>): Tensor[];
-/** foreachTan, off the event loop. */
+/** Asynchronous `foreachTan`, executed off the event loop. */
 export function foreachTanAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `tan` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8204,7 +8204,7 @@ export function foreachTan_(input: List<Tensor>): void;
  * Returns a list.
  */
 export function foreachTanh(input: List<TensorLike>): Tensor[];
-/** foreachTanh, off the event loop. */
+/** Asynchronous `foreachTanh`, executed off the event loop. */
 export function foreachTanhAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `tanh` for each tensor of the list `input`, with the corresponding items of other lists,
@@ -8222,7 +8222,7 @@ export function foreachTanh_(input: List<Tensor>): void;
  * Dtypes: integers and floats.
  */
 export function foreachTrunc(input: List<TensorLike>): Tensor[];
-/** foreachTrunc, off the event loop. */
+/** Asynchronous `foreachTrunc`, executed off the event loop. */
 export function foreachTruncAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `trunc` for each tensor of the list `input`, with the corresponding items of other
@@ -8262,16 +8262,16 @@ export function foreachAdd(input: List<TensorLike>, scalars: List<Scalar>): Tens
  */
 export function foreachAdd(input: List<TensorLike>, options: { other: TensorLike; alpha?: Scalar }): Tensor[];
 export function foreachAdd(input: List<TensorLike>, other: TensorLike, options?: { alpha?: Scalar }): Tensor[];
-/** foreachAdd, off the event loop. */
+/** Asynchronous `foreachAdd`, executed off the event loop. */
 export function foreachAddAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachAdd, off the event loop. */
+/** Asynchronous `foreachAdd`, executed off the event loop. */
 export function foreachAddAsync(input: List<TensorLike>, options: { other: List<TensorLike>; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachAdd, off the event loop. */
+/** Asynchronous `foreachAdd`, executed off the event loop. */
 export function foreachAddAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachAdd, off the event loop. */
+/** Asynchronous `foreachAdd`, executed off the event loop. */
 export function foreachAddAsync(input: List<TensorLike>, options: { other: TensorLike; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddAsync(input: List<TensorLike>, other: TensorLike, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8331,13 +8331,13 @@ export function foreachSub(input: List<TensorLike>, other: List<TensorLike>, opt
  */
 export function foreachSub(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
 export function foreachSub(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
-/** foreachSub, off the event loop. */
+/** Asynchronous `foreachSub`, executed off the event loop. */
 export function foreachSubAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachSubAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachSub, off the event loop. */
+/** Asynchronous `foreachSub`, executed off the event loop. */
 export function foreachSubAsync(input: List<TensorLike>, options: { other: List<TensorLike>; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachSubAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { alpha?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachSub, off the event loop. */
+/** Asynchronous `foreachSub`, executed off the event loop. */
 export function foreachSubAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachSubAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8391,16 +8391,16 @@ export function foreachMul(input: List<TensorLike>, scalars: List<Scalar>): Tens
  */
 export function foreachMul(input: List<TensorLike>, options: { other: TensorLike }): Tensor[];
 export function foreachMul(input: List<TensorLike>, other: TensorLike): Tensor[];
-/** foreachMul, off the event loop. */
+/** Asynchronous `foreachMul`, executed off the event loop. */
 export function foreachMulAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMulAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachMul, off the event loop. */
+/** Asynchronous `foreachMul`, executed off the event loop. */
 export function foreachMulAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMulAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachMul, off the event loop. */
+/** Asynchronous `foreachMul`, executed off the event loop. */
 export function foreachMulAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMulAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachMul, off the event loop. */
+/** Asynchronous `foreachMul`, executed off the event loop. */
 export function foreachMulAsync(input: List<TensorLike>, options: { other: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMulAsync(input: List<TensorLike>, other: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8451,16 +8451,16 @@ export function foreachDiv(input: List<TensorLike>, scalars: List<Scalar>): Tens
  */
 export function foreachDiv(input: List<TensorLike>, options: { other: TensorLike }): Tensor[];
 export function foreachDiv(input: List<TensorLike>, other: TensorLike): Tensor[];
-/** foreachDiv, off the event loop. */
+/** Asynchronous `foreachDiv`, executed off the event loop. */
 export function foreachDivAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachDivAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachDiv, off the event loop. */
+/** Asynchronous `foreachDiv`, executed off the event loop. */
 export function foreachDivAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachDivAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachDiv, off the event loop. */
+/** Asynchronous `foreachDiv`, executed off the event loop. */
 export function foreachDivAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachDivAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachDiv, off the event loop. */
+/** Asynchronous `foreachDiv`, executed off the event loop. */
 export function foreachDivAsync(input: List<TensorLike>, options: { other: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachDivAsync(input: List<TensorLike>, other: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8526,13 +8526,13 @@ export function foreachClampMax(input: List<TensorLike>, other: List<TensorLike>
  */
 export function foreachClampMax(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
 export function foreachClampMax(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
-/** foreachClampMax, off the event loop. */
+/** Asynchronous `foreachClampMax`, executed off the event loop. */
 export function foreachClampMaxAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachClampMaxAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachClampMax, off the event loop. */
+/** Asynchronous `foreachClampMax`, executed off the event loop. */
 export function foreachClampMaxAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachClampMaxAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachClampMax, off the event loop. */
+/** Asynchronous `foreachClampMax`, executed off the event loop. */
 export function foreachClampMaxAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachClampMaxAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8589,13 +8589,13 @@ export function foreachClampMin(input: List<TensorLike>, other: List<TensorLike>
  */
 export function foreachClampMin(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
 export function foreachClampMin(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
-/** foreachClampMin, off the event loop. */
+/** Asynchronous `foreachClampMin`, executed off the event loop. */
 export function foreachClampMinAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachClampMinAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachClampMin, off the event loop. */
+/** Asynchronous `foreachClampMin`, executed off the event loop. */
 export function foreachClampMinAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachClampMinAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachClampMin, off the event loop. */
+/** Asynchronous `foreachClampMin`, executed off the event loop. */
 export function foreachClampMinAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachClampMinAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8652,13 +8652,13 @@ export function foreachMaximum(input: List<TensorLike>, other: List<TensorLike>)
  */
 export function foreachMaximum(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
 export function foreachMaximum(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
-/** foreachMaximum, off the event loop. */
+/** Asynchronous `foreachMaximum`, executed off the event loop. */
 export function foreachMaximumAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMaximumAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachMaximum, off the event loop. */
+/** Asynchronous `foreachMaximum`, executed off the event loop. */
 export function foreachMaximumAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMaximumAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachMaximum, off the event loop. */
+/** Asynchronous `foreachMaximum`, executed off the event loop. */
 export function foreachMaximumAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMaximumAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8715,13 +8715,13 @@ export function foreachMinimum(input: List<TensorLike>, other: List<TensorLike>)
  */
 export function foreachMinimum(input: List<TensorLike>, options: { scalars: List<Scalar> }): Tensor[];
 export function foreachMinimum(input: List<TensorLike>, scalars: List<Scalar>): Tensor[];
-/** foreachMinimum, off the event loop. */
+/** Asynchronous `foreachMinimum`, executed off the event loop. */
 export function foreachMinimumAsync(input: List<TensorLike>, options: { scalar: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMinimumAsync(input: List<TensorLike>, scalar: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachMinimum, off the event loop. */
+/** Asynchronous `foreachMinimum`, executed off the event loop. */
 export function foreachMinimumAsync(input: List<TensorLike>, options: { other: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMinimumAsync(input: List<TensorLike>, other: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachMinimum, off the event loop. */
+/** Asynchronous `foreachMinimum`, executed off the event loop. */
 export function foreachMinimumAsync(input: List<TensorLike>, options: { scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMinimumAsync(input: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8781,16 +8781,16 @@ export function foreachPow(input: List<TensorLike>, exponent: List<TensorLike>):
  */
 export function foreachPow(input: Scalar, options: { exponent: List<TensorLike> }): Tensor[];
 export function foreachPow(input: Scalar, exponent: List<TensorLike>): Tensor[];
-/** foreachPow, off the event loop. */
+/** Asynchronous `foreachPow`, executed off the event loop. */
 export function foreachPowAsync(input: List<TensorLike>, options: { exponent: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachPowAsync(input: List<TensorLike>, exponent: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachPow, off the event loop. */
+/** Asynchronous `foreachPow`, executed off the event loop. */
 export function foreachPowAsync(input: List<TensorLike>, options: { exponent: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachPowAsync(input: List<TensorLike>, exponent: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachPow, off the event loop. */
+/** Asynchronous `foreachPow`, executed off the event loop. */
 export function foreachPowAsync(input: List<TensorLike>, options: { exponent: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachPowAsync(input: List<TensorLike>, exponent: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachPow, off the event loop. */
+/** Asynchronous `foreachPow`, executed off the event loop. */
 export function foreachPowAsync(input: Scalar, options: { exponent: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachPowAsync(input: Scalar, exponent: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8841,13 +8841,13 @@ export function foreachLerp(input: List<TensorLike>, tensors1: List<TensorLike>,
  */
 export function foreachLerp(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: List<Scalar> }): Tensor[];
 export function foreachLerp(input: List<TensorLike>, tensors1: List<TensorLike>, weight: List<Scalar>): Tensor[];
-/** foreachLerp, off the event loop. */
+/** Asynchronous `foreachLerp`, executed off the event loop. */
 export function foreachLerpAsync(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachLerpAsync(input: List<TensorLike>, tensors1: List<TensorLike>, weight: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachLerp, off the event loop. */
+/** Asynchronous `foreachLerp`, executed off the event loop. */
 export function foreachLerpAsync(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weights: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachLerpAsync(input: List<TensorLike>, tensors1: List<TensorLike>, weights: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachLerp, off the event loop. */
+/** Asynchronous `foreachLerp`, executed off the event loop. */
 export function foreachLerpAsync(input: List<TensorLike>, options: { tensors1: List<TensorLike>; weight: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachLerpAsync(input: List<TensorLike>, tensors1: List<TensorLike>, weight: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8905,14 +8905,14 @@ export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike
  */
 export function foreachAddcmul(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike }): Tensor[];
 export function foreachAddcmul(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike): Tensor[];
-/** foreachAddcmul, off the event loop. */
+/** Asynchronous `foreachAddcmul`, executed off the event loop. */
 export function foreachAddcmulAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; value?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachAddcmul, off the event loop. */
+/** Asynchronous `foreachAddcmul`, executed off the event loop. */
 export function foreachAddcmulAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachAddcmul, off the event loop. */
+/** Asynchronous `foreachAddcmul`, executed off the event loop. */
 export function foreachAddcmulAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcmulAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -8971,14 +8971,14 @@ export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike
  */
 export function foreachAddcdiv(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike }): Tensor[];
 export function foreachAddcdiv(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike): Tensor[];
-/** foreachAddcdiv, off the event loop. */
+/** Asynchronous `foreachAddcdiv`, executed off the event loop. */
 export function foreachAddcdivAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; value?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, options?: { value?: Scalar; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachAddcdiv, off the event loop. */
+/** Asynchronous `foreachAddcdiv`, executed off the event loop. */
 export function foreachAddcdivAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: List<Scalar>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: List<Scalar>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** foreachAddcdiv, off the event loop. */
+/** Asynchronous `foreachAddcdiv`, executed off the event loop. */
 export function foreachAddcdivAsync(input: List<TensorLike>, options: { tensor1: List<TensorLike>; tensor2: List<TensorLike>; scalars: TensorLike; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachAddcdivAsync(input: List<TensorLike>, tensor1: List<TensorLike>, tensor2: List<TensorLike>, scalars: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -9019,7 +9019,7 @@ export function foreachAddcdiv_(input: List<Tensor>, tensor1: List<TensorLike>, 
 export function foreachNorm(input: List<TensorLike>, options?: { ord?: Scalar; dtype?: DType | null }): Tensor[];
 export function foreachNorm(input: List<TensorLike>, ord: Scalar, options?: { dtype?: DType | null }): Tensor[];
 export function foreachNorm(input: List<TensorLike>, ord: Scalar, dtype: DType | null): Tensor[];
-/** foreachNorm, off the event loop. */
+/** Asynchronous `foreachNorm`, executed off the event loop. */
 export function foreachNormAsync(input: List<TensorLike>, options?: { ord?: Scalar; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachNormAsync(input: List<TensorLike>, ord: Scalar, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachNormAsync(input: List<TensorLike>, ord: Scalar, dtype: DType | null, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -9031,7 +9031,7 @@ export function foreachNormAsync(input: List<TensorLike>, ord: Scalar, dtype: DT
  * Dtypes: bool, integers and floats.
  */
 export function foreachMax(input: List<TensorLike>): Tensor[];
-/** foreachMax, off the event loop. */
+/** Asynchronous `foreachMax`, executed off the event loop. */
 export function foreachMaxAsync(input: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `mm` for each tensor of the list `input`, with the corresponding items of other lists.
@@ -9042,7 +9042,7 @@ export function foreachMaxAsync(input: List<TensorLike>, options?: { signal?: Si
  */
 export function foreachMm(input: List<TensorLike>, options: { mat2: List<TensorLike> }): Tensor[];
 export function foreachMm(input: List<TensorLike>, mat2: List<TensorLike>): Tensor[];
-/** foreachMm, off the event loop. */
+/** Asynchronous `foreachMm`, executed off the event loop. */
 export function foreachMmAsync(input: List<TensorLike>, options: { mat2: List<TensorLike>; signal?: Signal | null }): Promise<Tensor[]>;
 export function foreachMmAsync(input: List<TensorLike>, mat2: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -9050,7 +9050,7 @@ export function foreachMmAsync(input: List<TensorLike>, mat2: List<TensorLike>, 
  * lists. Returns a list.
  */
 export function foreachClone(input: List<TensorLike>, options?: { memoryFormat?: MemoryFormat | null }): Tensor[];
-/** foreachClone, off the event loop. */
+/** Asynchronous `foreachClone`, executed off the event loop. */
 export function foreachCloneAsync(input: List<TensorLike>, options?: { memoryFormat?: MemoryFormat | null; signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Computes `copy_` for each tensor of the list `input`, with the corresponding items of other
@@ -9073,7 +9073,7 @@ export function foreachZero_(input: List<Tensor>): void;
  */
 export function logicalAnd(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function logicalAnd(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** logicalAnd, off the event loop. */
+/** Asynchronous `logicalAnd`, executed off the event loop. */
 export function logicalAndAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logicalAndAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9082,7 +9082,7 @@ export function logicalAndAsync(input: TensorLike, other: TensorLike, options?: 
  */
 export function logicalOr(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function logicalOr(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** logicalOr, off the event loop. */
+/** Asynchronous `logicalOr`, executed off the event loop. */
 export function logicalOrAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logicalOrAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9091,14 +9091,14 @@ export function logicalOrAsync(input: TensorLike, other: TensorLike, options?: {
  */
 export function logicalXor(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function logicalXor(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** logicalXor, off the event loop. */
+/** Asynchronous `logicalXor`, executed off the event loop. */
 export function logicalXorAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logicalXorAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
  */
 export function logicalNot(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** logicalNot, off the event loop. */
+/** Asynchronous `logicalNot`, executed off the event loop. */
 export function logicalNotAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
@@ -9108,7 +9108,7 @@ export function logicalNotAsync(input: TensorLike, options?: { out?: Tensor | nu
  */
 export function bitwiseAnd(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseAnd(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** bitwiseAnd, off the event loop. */
+/** Asynchronous `bitwiseAnd`, executed off the event loop. */
 export function bitwiseAndAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function bitwiseAndAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9119,7 +9119,7 @@ export function bitwiseAndAsync(input: TensorLike | Scalar, other: TensorLike | 
  */
 export function bitwiseOr(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseOr(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** bitwiseOr, off the event loop. */
+/** Asynchronous `bitwiseOr`, executed off the event loop. */
 export function bitwiseOrAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function bitwiseOrAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9130,7 +9130,7 @@ export function bitwiseOrAsync(input: TensorLike | Scalar, other: TensorLike | S
  */
 export function bitwiseXor(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseXor(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** bitwiseXor, off the event loop. */
+/** Asynchronous `bitwiseXor`, executed off the event loop. */
 export function bitwiseXorAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function bitwiseXorAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9139,7 +9139,7 @@ export function bitwiseXorAsync(input: TensorLike | Scalar, other: TensorLike | 
  * Dtypes: bool and integers.
  */
 export function bitwiseNot(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** bitwiseNot, off the event loop. */
+/** Asynchronous `bitwiseNot`, executed off the event loop. */
 export function bitwiseNotAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
@@ -9149,7 +9149,7 @@ export function bitwiseNotAsync(input: TensorLike, options?: { out?: Tensor | nu
  */
 export function bitwiseLeftShift(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseLeftShift(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** bitwiseLeftShift, off the event loop. */
+/** Asynchronous `bitwiseLeftShift`, executed off the event loop. */
 export function bitwiseLeftShiftAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function bitwiseLeftShiftAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9161,7 +9161,7 @@ export function bitwiseLeftShiftAsync(input: TensorLike | Scalar, other: TensorL
  */
 export function bitwiseRightShift(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function bitwiseRightShift(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** bitwiseRightShift, off the event loop. */
+/** Asynchronous `bitwiseRightShift`, executed off the event loop. */
 export function bitwiseRightShiftAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function bitwiseRightShiftAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9177,7 +9177,7 @@ export function bitwiseRightShiftAsync(input: TensorLike | Scalar, other: Tensor
  */
 export function matmul(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function matmul(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** matmul, off the event loop. */
+/** Asynchronous `matmul`, executed off the event loop. */
 export function matmulAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function matmulAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9187,7 +9187,7 @@ export function matmulAsync(input: TensorLike, other: TensorLike, options?: { ou
  */
 export function mm(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
 export function mm(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** mm, off the event loop. */
+/** Asynchronous `mm`, executed off the event loop. */
 export function mmAsync(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function mmAsync(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9197,7 +9197,7 @@ export function mmAsync(input: TensorLike, mat2: TensorLike, options?: { out?: T
  */
 export function spmm(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
 export function spmm(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** spmm, off the event loop. */
+/** Asynchronous `spmm`, executed off the event loop. */
 export function spmmAsync(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function spmmAsync(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9207,7 +9207,7 @@ export function spmmAsync(input: TensorLike, mat2: TensorLike, options?: { out?:
  */
 export function bmm(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
 export function bmm(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** bmm, off the event loop. */
+/** Asynchronous `bmm`, executed off the event loop. */
 export function bmmAsync(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function bmmAsync(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9217,7 +9217,7 @@ export function bmmAsync(input: TensorLike, mat2: TensorLike, options?: { out?: 
  */
 export function mv(input: TensorLike, options: { vec: TensorLike; out?: Tensor | null }): Tensor;
 export function mv(input: TensorLike, vec: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** mv, off the event loop. */
+/** Asynchronous `mv`, executed off the event loop. */
 export function mvAsync(input: TensorLike, options: { vec: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function mvAsync(input: TensorLike, vec: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9227,7 +9227,7 @@ export function mvAsync(input: TensorLike, vec: TensorLike, options?: { out?: Te
  */
 export function dot(input: TensorLike, options: { tensor: TensorLike; out?: Tensor | null }): Tensor;
 export function dot(input: TensorLike, tensor: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** dot, off the event loop. */
+/** Asynchronous `dot`, executed off the event loop. */
 export function dotAsync(input: TensorLike, options: { tensor: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function dotAsync(input: TensorLike, tensor: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9237,7 +9237,7 @@ export function dotAsync(input: TensorLike, tensor: TensorLike, options?: { out?
  */
 export function vdot(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function vdot(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** vdot, off the event loop. */
+/** Asynchronous `vdot`, executed off the event loop. */
 export function vdotAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function vdotAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9248,7 +9248,7 @@ export function vdotAsync(input: TensorLike, other: TensorLike, options?: { out?
  */
 export function inner(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function inner(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** inner, off the event loop. */
+/** Asynchronous `inner`, executed off the event loop. */
 export function innerAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function innerAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9256,7 +9256,7 @@ export function innerAsync(input: TensorLike, other: TensorLike, options?: { out
  */
 export function outer(input: TensorLike, options: { vec2: TensorLike; out?: Tensor | null }): Tensor;
 export function outer(input: TensorLike, vec2: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** outer, off the event loop. */
+/** Asynchronous `outer`, executed off the event loop. */
 export function outerAsync(input: TensorLike, options: { vec2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function outerAsync(input: TensorLike, vec2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9266,7 +9266,7 @@ export function outerAsync(input: TensorLike, vec2: TensorLike, options?: { out?
  */
 export function ger(input: TensorLike, options: { vec2: TensorLike; out?: Tensor | null }): Tensor;
 export function ger(input: TensorLike, vec2: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** ger, off the event loop. */
+/** Asynchronous `ger`, executed off the event loop. */
 export function gerAsync(input: TensorLike, options: { vec2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function gerAsync(input: TensorLike, vec2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9278,7 +9278,7 @@ export function gerAsync(input: TensorLike, vec2: TensorLike, options?: { out?: 
  */
 export function addmm(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** addmm, off the event loop. */
+/** Asynchronous `addmm`, executed off the event loop. */
 export function addmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9290,7 +9290,7 @@ export function addmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike
  */
 export function baddbmm(input: TensorLike, options: { batch1: TensorLike; batch2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function baddbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** baddbmm, off the event loop. */
+/** Asynchronous `baddbmm`, executed off the event loop. */
 export function baddbmmAsync(input: TensorLike, options: { batch1: TensorLike; batch2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function baddbmmAsync(input: TensorLike, batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9303,7 +9303,7 @@ export function baddbmmAsync(input: TensorLike, batch1: TensorLike, batch2: Tens
  */
 export function addbmm(input: TensorLike, options: { batch1: TensorLike; batch2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addbmm(input: TensorLike, batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** addbmm, off the event loop. */
+/** Asynchronous `addbmm`, executed off the event loop. */
 export function addbmmAsync(input: TensorLike, options: { batch1: TensorLike; batch2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addbmmAsync(input: TensorLike, batch1: TensorLike, batch2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9315,7 +9315,7 @@ export function addbmmAsync(input: TensorLike, batch1: TensorLike, batch2: Tenso
  */
 export function addmv(input: TensorLike, options: { mat: TensorLike; vec: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addmv(input: TensorLike, mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** addmv, off the event loop. */
+/** Asynchronous `addmv`, executed off the event loop. */
 export function addmvAsync(input: TensorLike, options: { mat: TensorLike; vec: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addmvAsync(input: TensorLike, mat: TensorLike, vec: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9327,7 +9327,7 @@ export function addmvAsync(input: TensorLike, mat: TensorLike, vec: TensorLike, 
  */
 export function addr(input: TensorLike, options: { vec1: TensorLike; vec2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function addr(input: TensorLike, vec1: TensorLike, vec2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** addr, off the event loop. */
+/** Asynchronous `addr`, executed off the event loop. */
 export function addrAsync(input: TensorLike, options: { vec1: TensorLike; vec2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function addrAsync(input: TensorLike, vec1: TensorLike, vec2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9343,7 +9343,7 @@ export function addrAsync(input: TensorLike, vec1: TensorLike, vec2: TensorLike,
  */
 export function einsum(equation: string, options: { tensors: List<TensorLike> }): Tensor;
 export function einsum(equation: string, tensors: List<TensorLike>): Tensor;
-/** einsum, off the event loop. */
+/** Asynchronous `einsum`, executed off the event loop. */
 export function einsumAsync(equation: string, options: { tensors: List<TensorLike>; signal?: Signal | null }): Promise<Tensor>;
 export function einsumAsync(equation: string, tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9363,11 +9363,11 @@ export function tensordot(input: TensorLike, other: TensorLike, dims: Int, optio
  */
 export function tensordot(input: TensorLike, options: { other: TensorLike; dimsSelf: Ints | string | List<Int | string>; dimsOther: Ints | string | List<Int | string>; out?: Tensor | null }): Tensor;
 export function tensordot(input: TensorLike, other: TensorLike, dimsSelf: Ints | string | List<Int | string>, dimsOther: Ints | string | List<Int | string>, options?: { out?: Tensor | null }): Tensor;
-/** tensordot, off the event loop. */
+/** Asynchronous `tensordot`, executed off the event loop. */
 export function tensordotAsync(input: TensorLike, options: { other: TensorLike; dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: TensorLike, other: TensorLike, options?: { dims?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: TensorLike, other: TensorLike, dims: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** tensordot, off the event loop. */
+/** Asynchronous `tensordot`, executed off the event loop. */
 export function tensordotAsync(input: TensorLike, options: { other: TensorLike; dimsSelf: Ints | string | List<Int | string>; dimsOther: Ints | string | List<Int | string>; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function tensordotAsync(input: TensorLike, other: TensorLike, dimsSelf: Ints | string | List<Int | string>, dimsOther: Ints | string | List<Int | string>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9376,7 +9376,7 @@ export function tensordotAsync(input: TensorLike, other: TensorLike, dimsSelf: I
  */
 export function kron(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function kron(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** kron, off the event loop. */
+/** Asynchronous `kron`, executed off the event loop. */
 export function kronAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function kronAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9396,7 +9396,7 @@ export function cdist(x1: TensorLike, options: { x2: TensorLike; p?: number; com
 export function cdist(x1: TensorLike, x2: TensorLike, options?: { p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist' }): Tensor;
 export function cdist(x1: TensorLike, x2: TensorLike, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist' }): Tensor;
 export function cdist(x1: TensorLike, x2: TensorLike, p: number, computeMode: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'): Tensor;
-/** cdist, off the event loop. */
+/** Asynchronous `cdist`, executed off the event loop. */
 export function cdistAsync(x1: TensorLike, options: { x2: TensorLike; p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: TensorLike, x2: TensorLike, options?: { p?: number; computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
 export function cdistAsync(x1: TensorLike, x2: TensorLike, p: number, options?: { computeMode?: 'use_mm_for_euclid_dist_if_necessary' | 'use_mm_for_euclid_dist' | 'donot_use_mm_for_euclid_dist'; signal?: Signal | null }): Promise<Tensor>;
@@ -9410,7 +9410,7 @@ export function cdistAsync(x1: TensorLike, x2: TensorLike, p: number, computeMod
  */
 export function pdist(input: TensorLike, options?: { p?: number }): Tensor;
 export function pdist(input: TensorLike, p: number): Tensor;
-/** pdist, off the event loop. */
+/** Asynchronous `pdist`, executed off the event loop. */
 export function pdistAsync(input: TensorLike, options?: { p?: number; signal?: Signal | null }): Promise<Tensor>;
 export function pdistAsync(input: TensorLike, p: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9424,7 +9424,7 @@ export function cosineSimilarity(x1: TensorLike, options: { x2: TensorLike; dim?
 export function cosineSimilarity(x1: TensorLike, x2: TensorLike, options?: { dim?: Int; eps?: number }): Tensor;
 export function cosineSimilarity(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number }): Tensor;
 export function cosineSimilarity(x1: TensorLike, x2: TensorLike, dim: Int, eps: number): Tensor;
-/** cosineSimilarity, off the event loop. */
+/** Asynchronous `cosineSimilarity`, executed off the event loop. */
 export function cosineSimilarityAsync(x1: TensorLike, options: { x2: TensorLike; dim?: Int; eps?: number; signal?: Signal | null }): Promise<Tensor>;
 export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, options?: { dim?: Int; eps?: number; signal?: Signal | null }): Promise<Tensor>;
 export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -9434,7 +9434,7 @@ export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, 
  * dimensions must be named.
  */
 export function alignTensors(tensors: List<TensorLike>): Tensor[];
-/** alignTensors, off the event loop. */
+/** Asynchronous `alignTensors`, executed off the event loop. */
 export function alignTensorsAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Applies the parametric rectified linear unit element by element: `x` for x >= 0, and `weight * x`
@@ -9445,7 +9445,7 @@ export function alignTensorsAsync(tensors: List<TensorLike>, options?: { signal?
  */
 export function prelu(input: TensorLike, options: { weight: TensorLike }): Tensor;
 export function prelu(input: TensorLike, weight: TensorLike): Tensor;
-/** prelu, off the event loop. */
+/** Asynchronous `prelu`, executed off the event loop. */
 export function preluAsync(input: TensorLike, options: { weight: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function preluAsync(input: TensorLike, weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9455,7 +9455,7 @@ export function preluAsync(input: TensorLike, weight: TensorLike, options?: { si
  */
 export function threshold(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null }): Tensor;
 export function threshold(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null }): Tensor;
-/** threshold, off the event loop. */
+/** Asynchronous `threshold`, executed off the event loop. */
 export function thresholdAsync(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function thresholdAsync(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9465,7 +9465,7 @@ export function thresholdAsync(input: TensorLike, threshold: Scalar, value: Scal
  */
 export function hardshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
 export function hardshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
-/** hardshrink, off the event loop. */
+/** Asynchronous `hardshrink`, executed off the event loop. */
 export function hardshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function hardshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9476,7 +9476,7 @@ export function hardshrinkAsync(input: TensorLike, lambd: number, options?: { ou
  */
 export function celu(input: TensorLike, options?: { alpha?: number }): Tensor;
 export function celu(input: TensorLike, alpha: number): Tensor;
-/** celu, off the event loop. */
+/** Asynchronous `celu`, executed off the event loop. */
 export function celuAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
 export function celuAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9487,7 +9487,7 @@ export function celuAsync(input: TensorLike, alpha: number, options?: { signal?:
  * Dtypes: floats.
  */
 export function selu(input: TensorLike): Tensor;
-/** selu, off the event loop. */
+/** Asynchronous `selu`, executed off the event loop. */
 export function seluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
@@ -9500,7 +9500,7 @@ export function rrelu(input: TensorLike, options?: { lower?: number; upper?: num
 export function rrelu(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
 export function rrelu(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
 export function rrelu(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-/** rrelu, off the event loop. */
+/** Asynchronous `rrelu`, executed off the event loop. */
 export function rreluAsync(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function rreluAsync(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function rreluAsync(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -9541,7 +9541,7 @@ export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike |
 export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
 export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
 export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
-/** conv1d, off the event loop. */
+/** Asynchronous `conv1d`, executed off the event loop. */
 export function conv1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -9549,7 +9549,7 @@ export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorL
 export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** conv1d, off the event loop. */
+/** Asynchronous `conv1d`, executed off the event loop. */
 export function conv1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -9590,7 +9590,7 @@ export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike |
 export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
 export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
 export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
-/** conv2d, off the event loop. */
+/** Asynchronous `conv2d`, executed off the event loop. */
 export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -9598,7 +9598,7 @@ export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorL
 export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** conv2d, off the event loop. */
+/** Asynchronous `conv2d`, executed off the event loop. */
 export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -9636,7 +9636,7 @@ export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike |
 export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
 export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
 export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
-/** conv3d, off the event loop. */
+/** Asynchronous `conv3d`, executed off the event loop. */
 export function conv3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -9644,7 +9644,7 @@ export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorL
 export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** conv3d, off the event loop. */
+/** Asynchronous `conv3d`, executed off the event loop. */
 export function conv3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -9673,7 +9673,7 @@ export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: Ten
 export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
 export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
 export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
-/** convTranspose1d, off the event loop. */
+/** Asynchronous `convTranspose1d`, executed off the event loop. */
 export function convTranspose1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -9699,7 +9699,7 @@ export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: Ten
 export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
 export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
 export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
-/** convTranspose2d, off the event loop. */
+/** Asynchronous `convTranspose2d`, executed off the event loop. */
 export function convTranspose2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -9725,7 +9725,7 @@ export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: Ten
 export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
 export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
 export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
-/** convTranspose3d, off the event loop. */
+/** Asynchronous `convTranspose3d`, executed off the event loop. */
 export function convTranspose3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -9744,7 +9744,7 @@ export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias
 export function convTbc(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int }): Tensor;
 export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int }): Tensor;
 export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int): Tensor;
-/** convTbc, off the event loop. */
+/** Asynchronous `convTbc`, executed off the event loop. */
 export function convTbcAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -9754,7 +9754,7 @@ export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: Tensor
  */
 export function dropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
 export function dropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
-/** dropout, off the event loop. */
+/** Asynchronous `dropout`, executed off the event loop. */
 export function dropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function dropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9763,7 +9763,7 @@ export function dropoutAsync(input: TensorLike, p: number, train: boolean, optio
  */
 export function featureDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
 export function featureDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
-/** featureDropout, off the event loop. */
+/** Asynchronous `featureDropout`, executed off the event loop. */
 export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9773,7 +9773,7 @@ export function featureDropoutAsync(input: TensorLike, p: number, train: boolean
  */
 export function alphaDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
 export function alphaDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
-/** alphaDropout, off the event loop. */
+/** Asynchronous `alphaDropout`, executed off the event loop. */
 export function alphaDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function alphaDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9782,7 +9782,7 @@ export function alphaDropoutAsync(input: TensorLike, p: number, train: boolean, 
  */
 export function featureAlphaDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
 export function featureAlphaDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
-/** featureAlphaDropout, off the event loop. */
+/** Asynchronous `featureAlphaDropout`, executed off the event loop. */
 export function featureAlphaDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function featureAlphaDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9795,7 +9795,7 @@ export function featureAlphaDropoutAsync(input: TensorLike, p: number, train: bo
 export function bilinear(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null }): Tensor;
 export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null }): Tensor;
 export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null): Tensor;
-/** bilinear, off the event loop. */
+/** Asynchronous `bilinear`, executed off the event loop. */
 export function bilinearAsync(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -9810,7 +9810,7 @@ export function pairwiseDistance(x1: TensorLike, x2: TensorLike, options?: { p?:
 export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, options?: { eps?: number; keepdim?: boolean }): Tensor;
 export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, eps: number, options?: { keepdim?: boolean }): Tensor;
 export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, eps: number, keepdim: boolean): Tensor;
-/** pairwiseDistance, off the event loop. */
+/** Asynchronous `pairwiseDistance`, executed off the event loop. */
 export function pairwiseDistanceAsync(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, options?: { eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -9822,7 +9822,7 @@ export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number,
  */
 export function pixelShuffle(input: TensorLike, options: { upscaleFactor: Int }): Tensor;
 export function pixelShuffle(input: TensorLike, upscaleFactor: Int): Tensor;
-/** pixelShuffle, off the event loop. */
+/** Asynchronous `pixelShuffle`, executed off the event loop. */
 export function pixelShuffleAsync(input: TensorLike, options: { upscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
 export function pixelShuffleAsync(input: TensorLike, upscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9831,7 +9831,7 @@ export function pixelShuffleAsync(input: TensorLike, upscaleFactor: Int, options
  */
 export function pixelUnshuffle(input: TensorLike, options: { downscaleFactor: Int }): Tensor;
 export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
-/** pixelUnshuffle, off the event loop. */
+/** Asynchronous `pixelUnshuffle`, executed off the event loop. */
 export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
 export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9840,7 +9840,7 @@ export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, opt
  */
 export function channelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
 export function channelShuffle(input: TensorLike, groups: Int): Tensor;
-/** channelShuffle, off the event loop. */
+/** Asynchronous `channelShuffle`, executed off the event loop. */
 export function channelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
 export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9851,7 +9851,7 @@ export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { 
  */
 export function nativeChannelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
 export function nativeChannelShuffle(input: TensorLike, groups: Int): Tensor;
-/** nativeChannelShuffle, off the event loop. */
+/** Asynchronous `nativeChannelShuffle`, executed off the event loop. */
 export function nativeChannelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
 export function nativeChannelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -9866,7 +9866,7 @@ export function embedding(weight: TensorLike, indices: TensorLike, options?: { p
 export function embedding(weight: TensorLike, indices: TensorLike, paddingIdx: Int, options?: { scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
 export function embedding(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, options?: { sparse?: boolean }): Tensor;
 export function embedding(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, sparse: boolean): Tensor;
-/** embedding, off the event loop. */
+/** Asynchronous `embedding`, executed off the event loop. */
 export function embeddingAsync(weight: TensorLike, options: { indices: TensorLike; paddingIdx?: Int; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function embeddingAsync(weight: TensorLike, indices: TensorLike, options?: { paddingIdx?: Int; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingIdx: Int, options?: { scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -9902,7 +9902,7 @@ export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: T
 export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, options?: { includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
 export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, options?: { paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
 export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, paddingIdx: Int | null): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
-/** embeddingBag, off the event loop. */
+/** Asynchronous `embeddingBag`, executed off the event loop. */
 export function embeddingBagAsync(weight: TensorLike, options: { indices: TensorLike; offsets: TensorLike; scaleGradByFreq?: boolean; mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
 export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, options?: { scaleGradByFreq?: boolean; mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
 export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, options?: { mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
@@ -9941,13 +9941,13 @@ export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths:
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, options?: { reduction?: Int; zeroInfinity?: boolean }): Tensor;
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean }): Tensor;
 export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, zeroInfinity: boolean): Tensor;
-/** ctcLoss, off the event loop. */
+/** Asynchronous `ctcLoss`, executed off the event loop. */
 export function ctcLossAsync(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, options?: { reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** ctcLoss, off the event loop. */
+/** Asynchronous `ctcLoss`, executed off the event loop. */
 export function ctcLossAsync(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: TensorLike; targetLengths: TensorLike; blank?: Int; reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, options?: { reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -9961,7 +9961,7 @@ export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLen
  */
 export function nativeLayerNorm(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
 export function nativeLayerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
-/** nativeLayerNorm, off the event loop. */
+/** Asynchronous `nativeLayerNorm`, executed off the event loop. */
 export function nativeLayerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
 export function nativeLayerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
 /**
@@ -9978,7 +9978,7 @@ export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: Tens
 export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; cudnnEnable?: boolean }): Tensor;
 export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnable?: boolean }): Tensor;
 export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnable: boolean): Tensor;
-/** layerNorm, off the event loop. */
+/** Asynchronous `layerNorm`, executed off the event loop. */
 export function layerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function layerNormAsync(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -9996,7 +9996,7 @@ export function rmsNorm(input: TensorLike, options: { normalizedShape: Ints; wei
 export function rmsNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null }): Tensor;
 export function rmsNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null }): Tensor;
 export function rmsNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null): Tensor;
-/** rmsNorm, off the event loop. */
+/** Asynchronous `rmsNorm`, executed off the event loop. */
 export function rmsNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
 export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
 export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
@@ -10010,7 +10010,7 @@ export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: T
  */
 export function nativeGroupNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
 export function nativeGroupNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
-/** nativeGroupNorm, off the event loop. */
+/** Asynchronous `nativeGroupNorm`, executed off the event loop. */
 export function nativeGroupNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
 export function nativeGroupNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
 /**
@@ -10027,7 +10027,7 @@ export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike 
 export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; cudnnEnabled?: boolean }): Tensor;
 export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnabled?: boolean }): Tensor;
 export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnabled: boolean): Tensor;
-/** groupNorm, off the event loop. */
+/** Asynchronous `groupNorm`, executed off the event loop. */
 export function groupNormAsync(input: TensorLike, options: { numGroups: Int; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function groupNormAsync(input: TensorLike, numGroups: Int, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -10042,7 +10042,7 @@ export function groupNormAsync(input: TensorLike, numGroups: Int, weight: Tensor
  */
 export function nativeBatchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number }): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
 export function nativeBatchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
-/** nativeBatchNorm, off the event loop. */
+/** Asynchronous `nativeBatchNorm`, executed off the event loop. */
 export function nativeBatchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
 export function nativeBatchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
 /**
@@ -10057,7 +10057,7 @@ export function nativeBatchNormAsync(input: TensorLike, weight: TensorLike | nul
  */
 export function batchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; cudnnEnabled: boolean }): Tensor;
 export function batchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, cudnnEnabled: boolean): Tensor;
-/** batchNorm, off the event loop. */
+/** Asynchronous `batchNorm`, executed off the event loop. */
 export function batchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; cudnnEnabled: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function batchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10069,7 +10069,7 @@ export function batchNormAsync(input: TensorLike, weight: TensorLike | null, bia
  */
 export function instanceNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; useInputStats: boolean; momentum: number; eps: number; cudnnEnabled: boolean }): Tensor;
 export function instanceNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean): Tensor;
-/** instanceNorm, off the event loop. */
+/** Asynchronous `instanceNorm`, executed off the event loop. */
 export function instanceNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; useInputStats: boolean; momentum: number; eps: number; cudnnEnabled: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function instanceNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10089,7 +10089,7 @@ export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | nu
 export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
 export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
 export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
-/** maxPool1d, off the event loop. */
+/** Asynchronous `maxPool1d`, executed off the event loop. */
 export function maxPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -10109,7 +10109,7 @@ export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | nu
 export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
 export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
 export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
-/** maxPool2d, off the event loop. */
+/** Asynchronous `maxPool2d`, executed off the event loop. */
 export function maxPool2dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -10129,7 +10129,7 @@ export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | nu
 export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
 export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
 export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
-/** maxPool3d, off the event loop. */
+/** Asynchronous `maxPool3d`, executed off the event loop. */
 export function maxPool3dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -10148,7 +10148,7 @@ export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride
 export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
 export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): { values: Tensor; indices: Tensor };
 export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): { values: Tensor; indices: Tensor };
-/** maxPool1dWithIndices, off the event loop. */
+/** Asynchronous `maxPool1dWithIndices`, executed off the event loop. */
 export function maxPool1dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -10169,7 +10169,7 @@ export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | nu
 export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
 export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; out?: Tensor | null }): Tensor;
 export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { out?: Tensor | null }): Tensor;
-/** avgPool1d, off the event loop. */
+/** Asynchronous `avgPool1d`, executed off the event loop. */
 export function avgPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -10186,7 +10186,7 @@ export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints
 export function adaptiveAvgPool1d(input: TensorLike, ...outputSize: Int[]): Tensor;
 export function adaptiveAvgPool1d(input: TensorLike, options: { outputSize: Ints }): Tensor;
 export function adaptiveAvgPool1d(input: TensorLike, outputSize: Ints): Tensor;
-/** adaptiveAvgPool1d, off the event loop. */
+/** Asynchronous `adaptiveAvgPool1d`, executed off the event loop. */
 export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSize: Int[]): Promise<Tensor>;
 export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
 export function adaptiveAvgPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -10200,7 +10200,7 @@ export function adaptiveAvgPool1dAsync(input: TensorLike, outputSize: Ints, opti
 export function adaptiveMaxPool1d(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
 export function adaptiveMaxPool1d(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
 export function adaptiveMaxPool1d(input: TensorLike, outputSize: Ints): { values: Tensor; indices: Tensor };
-/** adaptiveMaxPool1d, off the event loop. */
+/** Asynchronous `adaptiveMaxPool1d`, executed off the event loop. */
 export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSize: Int[]): Promise<{ values: Tensor; indices: Tensor }>;
 export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
 export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -10231,10 +10231,10 @@ export function lstm(input: TensorLike, hx: List<TensorLike>, params: List<Tenso
  */
 export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
 export function lstm(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
-/** lstm, off the event loop. */
+/** Asynchronous `lstm`, executed off the event loop. */
 export function lstmAsync(input: TensorLike, options: { hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
 export function lstmAsync(input: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
-/** lstm, off the event loop. */
+/** Asynchronous `lstm`, executed off the event loop. */
 export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
 export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
 /**
@@ -10255,10 +10255,10 @@ export function gru(input: TensorLike, hx: TensorLike, params: List<TensorLike>,
  */
 export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
 export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
-/** gru, off the event loop. */
+/** Asynchronous `gru`, executed off the event loop. */
 export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function gruAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-/** gru, off the event loop. */
+/** Asynchronous `gru`, executed off the event loop. */
 export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
@@ -10278,10 +10278,10 @@ export function rnnTanh(input: TensorLike, hx: TensorLike, params: List<TensorLi
  */
 export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
 export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
-/** rnnTanh, off the event loop. */
+/** Asynchronous `rnnTanh`, executed off the event loop. */
 export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-/** rnnTanh, off the event loop. */
+/** Asynchronous `rnnTanh`, executed off the event loop. */
 export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
@@ -10301,10 +10301,10 @@ export function rnnRelu(input: TensorLike, hx: TensorLike, params: List<TensorLi
  */
 export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
 export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
-/** rnnRelu, off the event loop. */
+/** Asynchronous `rnnRelu`, executed off the event loop. */
 export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-/** rnnRelu, off the event loop. */
+/** Asynchronous `rnnRelu`, executed off the event loop. */
 export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
 /**
@@ -10317,7 +10317,7 @@ export function lstmCell(input: TensorLike, options: { hx: List<TensorLike>; wIh
 export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
 export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
 export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
-/** lstmCell, off the event loop. */
+/** Asynchronous `lstmCell`, executed off the event loop. */
 export function lstmCellAsync(input: TensorLike, options: { hx: List<TensorLike>; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
 export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
@@ -10332,7 +10332,7 @@ export function gruCell(input: TensorLike, options: { hx: TensorLike; wIh: Tenso
 export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
 export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
 export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
-/** gruCell, off the event loop. */
+/** Asynchronous `gruCell`, executed off the event loop. */
 export function gruCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -10347,7 +10347,7 @@ export function rnnTanhCell(input: TensorLike, options: { hx: TensorLike; wIh: T
 export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
 export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
 export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
-/** rnnTanhCell, off the event loop. */
+/** Asynchronous `rnnTanhCell`, executed off the event loop. */
 export function rnnTanhCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -10362,7 +10362,7 @@ export function rnnReluCell(input: TensorLike, options: { hx: TensorLike; wIh: T
 export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
 export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
 export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
-/** rnnReluCell, off the event loop. */
+/** Asynchronous `rnnReluCell`, executed off the event loop. */
 export function rnnReluCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -10377,7 +10377,7 @@ export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorL
 export function packPaddedSequence(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
 export function packPaddedSequence(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
 export function packPaddedSequence(input: TensorLike, lengths: TensorLike, batchFirst: boolean): { data: Tensor; batchSizes: Tensor };
-/** packPaddedSequence, off the event loop. */
+/** Asynchronous `packPaddedSequence`, executed off the event loop. */
 export function packPaddedSequenceAsync(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
 export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
 export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
@@ -10388,7 +10388,7 @@ export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, 
  */
 export function padPackedSequence(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int }): { output: Tensor; lengths: Tensor };
 export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int): { output: Tensor; lengths: Tensor };
-/** padPackedSequence, off the event loop. */
+/** Asynchronous `padPackedSequence`, executed off the event loop. */
 export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
 export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
 /**
@@ -10400,7 +10400,7 @@ export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike,
  */
 export function gridSampler(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
 export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
-/** gridSampler, off the event loop. */
+/** Asynchronous `gridSampler`, executed off the event loop. */
 export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10410,7 +10410,7 @@ export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolat
  */
 export function gridSampler2d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
 export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
-/** gridSampler2d, off the event loop. */
+/** Asynchronous `gridSampler2d`, executed off the event loop. */
 export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10420,7 +10420,7 @@ export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpol
  */
 export function gridSampler3d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
 export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
-/** gridSampler3d, off the event loop. */
+/** Asynchronous `gridSampler3d`, executed off the event loop. */
 export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10430,7 +10430,7 @@ export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpol
  */
 export function affineGridGenerator(theta: TensorLike, options: { size: Ints; alignCorners: boolean }): Tensor;
 export function affineGridGenerator(theta: TensorLike, size: Ints, alignCorners: boolean): Tensor;
-/** affineGridGenerator, off the event loop. */
+/** Asynchronous `affineGridGenerator`, executed off the event loop. */
 export function affineGridGeneratorAsync(theta: TensorLike, options: { size: Ints; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function affineGridGeneratorAsync(theta: TensorLike, size: Ints, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10459,13 +10459,13 @@ export function quantizePerTensor(input: TensorLike, scale: TensorLike, zeroPoin
  */
 export function quantizePerTensor(tensors: List<TensorLike>, options: { scales: TensorLike; zeroPoints: TensorLike; dtype: DType }): Tensor[];
 export function quantizePerTensor(tensors: List<TensorLike>, scales: TensorLike, zeroPoints: TensorLike, dtype: DType): Tensor[];
-/** quantizePerTensor, off the event loop. */
+/** Asynchronous `quantizePerTensor`, executed off the event loop. */
 export function quantizePerTensorAsync(input: TensorLike, options: { scale: number; zeroPoint: Int; dtype: DType; signal?: Signal | null }): Promise<Tensor>;
 export function quantizePerTensorAsync(input: TensorLike, scale: number, zeroPoint: Int, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** quantizePerTensor, off the event loop. */
+/** Asynchronous `quantizePerTensor`, executed off the event loop. */
 export function quantizePerTensorAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; dtype: DType; signal?: Signal | null }): Promise<Tensor>;
 export function quantizePerTensorAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** quantizePerTensor, off the event loop. */
+/** Asynchronous `quantizePerTensor`, executed off the event loop. */
 export function quantizePerTensorAsync(tensors: List<TensorLike>, options: { scales: TensorLike; zeroPoints: TensorLike; dtype: DType; signal?: Signal | null }): Promise<Tensor[]>;
 export function quantizePerTensorAsync(tensors: List<TensorLike>, scales: TensorLike, zeroPoints: TensorLike, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -10477,7 +10477,7 @@ export function quantizePerTensorAsync(tensors: List<TensorLike>, scales: Tensor
  */
 export function quantizePerTensorDynamic(input: TensorLike, options: { dtype: DType; reduceRange: boolean }): Tensor;
 export function quantizePerTensorDynamic(input: TensorLike, dtype: DType, reduceRange: boolean): Tensor;
-/** quantizePerTensorDynamic, off the event loop. */
+/** Asynchronous `quantizePerTensorDynamic`, executed off the event loop. */
 export function quantizePerTensorDynamicAsync(input: TensorLike, options: { dtype: DType; reduceRange: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function quantizePerTensorDynamicAsync(input: TensorLike, dtype: DType, reduceRange: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10488,7 +10488,7 @@ export function quantizePerTensorDynamicAsync(input: TensorLike, dtype: DType, r
  */
 export function quantizePerChannel(input: TensorLike, options: { scales: TensorLike; zeroPoints: TensorLike; axis: Int; dtype: DType }): Tensor;
 export function quantizePerChannel(input: TensorLike, scales: TensorLike, zeroPoints: TensorLike, axis: Int, dtype: DType): Tensor;
-/** quantizePerChannel, off the event loop. */
+/** Asynchronous `quantizePerChannel`, executed off the event loop. */
 export function quantizePerChannelAsync(input: TensorLike, options: { scales: TensorLike; zeroPoints: TensorLike; axis: Int; dtype: DType; signal?: Signal | null }): Promise<Tensor>;
 export function quantizePerChannelAsync(input: TensorLike, scales: TensorLike, zeroPoints: TensorLike, axis: Int, dtype: DType, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10500,15 +10500,15 @@ export function dequantize(input: TensorLike): Tensor;
  * Converts each quantized tensor of a list to float32. See `dequantize`.
  */
 export function dequantize(tensors: List<TensorLike>): Tensor[];
-/** dequantize, off the event loop. */
+/** Asynchronous `dequantize`, executed off the event loop. */
 export function dequantizeAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** dequantize, off the event loop. */
+/** Asynchronous `dequantize`, executed off the event loop. */
 export function dequantizeAsync(tensors: List<TensorLike>, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Returns a copy of the integers of a quantized tensor, as uint8, int8 or int32.
  */
 export function intRepr(input: TensorLike): Tensor;
-/** intRepr, off the event loop. */
+/** Asynchronous `intRepr`, executed off the event loop. */
 export function intReprAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the scale of a tensor quantized per tensor.
@@ -10522,13 +10522,13 @@ export function qZeroPoint(input: TensorLike): Int;
  * Returns a copy of the scales of a tensor quantized per channel, in float64.
  */
 export function qPerChannelScales(input: TensorLike): Tensor;
-/** qPerChannelScales, off the event loop. */
+/** Asynchronous `qPerChannelScales`, executed off the event loop. */
 export function qPerChannelScalesAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a copy of the zero points of a tensor quantized per channel, in int64.
  */
 export function qPerChannelZeroPoints(input: TensorLike): Tensor;
-/** qPerChannelZeroPoints, off the event loop. */
+/** Asynchronous `qPerChannelZeroPoints`, executed off the event loop. */
 export function qPerChannelZeroPointsAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the channel dimension of a tensor quantized per channel.
@@ -10540,7 +10540,7 @@ export function qPerChannelAxis(input: TensorLike): Int;
  */
 export function makePerTensorQuantizedTensor(input: TensorLike, options: { scale: number; zeroPoint: Int }): Tensor;
 export function makePerTensorQuantizedTensor(input: TensorLike, scale: number, zeroPoint: Int): Tensor;
-/** makePerTensorQuantizedTensor, off the event loop. */
+/** Asynchronous `makePerTensorQuantizedTensor`, executed off the event loop. */
 export function makePerTensorQuantizedTensorAsync(input: TensorLike, options: { scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
 export function makePerTensorQuantizedTensorAsync(input: TensorLike, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10549,7 +10549,7 @@ export function makePerTensorQuantizedTensorAsync(input: TensorLike, scale: numb
  */
 export function makePerChannelQuantizedTensor(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int }): Tensor;
 export function makePerChannelQuantizedTensor(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int): Tensor;
-/** makePerChannelQuantizedTensor, off the event loop. */
+/** Asynchronous `makePerChannelQuantizedTensor`, executed off the event loop. */
 export function makePerChannelQuantizedTensorAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int; signal?: Signal | null }): Promise<Tensor>;
 export function makePerChannelQuantizedTensorAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10560,7 +10560,7 @@ export function makePerChannelQuantizedTensorAsync(input: TensorLike, scale: Ten
 export function emptyAffineQuantized(...size: Int[]): Tensor;
 export function emptyAffineQuantized(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; scale?: number; zeroPoint?: Int }]): Tensor;
 export function emptyAffineQuantized(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; scale?: number; zeroPoint?: Int }): Tensor;
-/** emptyAffineQuantized, off the event loop. */
+/** Asynchronous `emptyAffineQuantized`, executed off the event loop. */
 export function emptyAffineQuantizedAsync(...size: Int[]): Promise<Tensor>;
 export function emptyAffineQuantizedAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; scale?: number; zeroPoint?: Int; signal?: Signal | null }]): Promise<Tensor>;
 export function emptyAffineQuantizedAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; scale?: number; zeroPoint?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -10571,7 +10571,7 @@ export function emptyAffineQuantizedAsync(size: Ints, options?: { dtype?: DType 
 export function emptyPerChannelAffineQuantized(...size: Int[]): Tensor;
 export function emptyPerChannelAffineQuantized(...sizeAndOptions: [...Int[], { scales: TensorLike; zeroPoints: TensorLike; axis: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }]): Tensor;
 export function emptyPerChannelAffineQuantized(size: Ints, options: { scales: TensorLike; zeroPoints: TensorLike; axis: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-/** emptyPerChannelAffineQuantized, off the event loop. */
+/** Asynchronous `emptyPerChannelAffineQuantized`, executed off the event loop. */
 export function emptyPerChannelAffineQuantizedAsync(...size: Int[]): Promise<Tensor>;
 export function emptyPerChannelAffineQuantizedAsync(...sizeAndOptions: [...Int[], { scales: TensorLike; zeroPoints: TensorLike; axis: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }]): Promise<Tensor>;
 export function emptyPerChannelAffineQuantizedAsync(size: Ints, options: { scales: TensorLike; zeroPoints: TensorLike; axis: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
@@ -10599,10 +10599,10 @@ export function fakeQuantizePerTensorAffine(input: TensorLike, scale: number, ze
  */
 export function fakeQuantizePerTensorAffine(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; quantMin: Int; quantMax: Int }): Tensor;
 export function fakeQuantizePerTensorAffine(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, quantMin: Int, quantMax: Int): Tensor;
-/** fakeQuantizePerTensorAffine, off the event loop. */
+/** Asynchronous `fakeQuantizePerTensorAffine`, executed off the event loop. */
 export function fakeQuantizePerTensorAffineAsync(input: TensorLike, options: { scale: number; zeroPoint: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizePerTensorAffineAsync(input: TensorLike, scale: number, zeroPoint: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** fakeQuantizePerTensorAffine, off the event loop. */
+/** Asynchronous `fakeQuantizePerTensorAffine`, executed off the event loop. */
 export function fakeQuantizePerTensorAffineAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizePerTensorAffineAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10613,7 +10613,7 @@ export function fakeQuantizePerTensorAffineAsync(input: TensorLike, scale: Tenso
  */
 export function fakeQuantizePerTensorAffineCachemask(input: TensorLike, options: { scale: number; zeroPoint: Int; quantMin: Int; quantMax: Int }): { output: Tensor; mask: Tensor };
 export function fakeQuantizePerTensorAffineCachemask(input: TensorLike, scale: number, zeroPoint: Int, quantMin: Int, quantMax: Int): { output: Tensor; mask: Tensor };
-/** fakeQuantizePerTensorAffineCachemask, off the event loop. */
+/** Asynchronous `fakeQuantizePerTensorAffineCachemask`, executed off the event loop. */
 export function fakeQuantizePerTensorAffineCachemaskAsync(input: TensorLike, options: { scale: number; zeroPoint: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
 export function fakeQuantizePerTensorAffineCachemaskAsync(input: TensorLike, scale: number, zeroPoint: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
 /**
@@ -10624,7 +10624,7 @@ export function fakeQuantizePerTensorAffineCachemaskAsync(input: TensorLike, sca
  */
 export function fakeQuantizePerChannelAffine(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int; quantMin: Int; quantMax: Int }): Tensor;
 export function fakeQuantizePerChannelAffine(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int): Tensor;
-/** fakeQuantizePerChannelAffine, off the event loop. */
+/** Asynchronous `fakeQuantizePerChannelAffine`, executed off the event loop. */
 export function fakeQuantizePerChannelAffineAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizePerChannelAffineAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10635,7 +10635,7 @@ export function fakeQuantizePerChannelAffineAsync(input: TensorLike, scale: Tens
  */
 export function fakeQuantizePerChannelAffineCachemask(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int; quantMin: Int; quantMax: Int }): { output: Tensor; mask: Tensor };
 export function fakeQuantizePerChannelAffineCachemask(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int): { output: Tensor; mask: Tensor };
-/** fakeQuantizePerChannelAffineCachemask, off the event loop. */
+/** Asynchronous `fakeQuantizePerChannelAffineCachemask`, executed off the event loop. */
 export function fakeQuantizePerChannelAffineCachemaskAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int; quantMin: Int; quantMax: Int; signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
 export function fakeQuantizePerChannelAffineCachemaskAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; mask: Tensor }>;
 /**
@@ -10650,7 +10650,7 @@ export function fakeQuantizePerChannelAffineCachemaskAsync(input: TensorLike, sc
 export function fakeQuantizeLearnablePerTensorAffine(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; quantMin: Int; quantMax: Int; gradFactor?: number }): Tensor;
 export function fakeQuantizeLearnablePerTensorAffine(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, quantMin: Int, quantMax: Int, options?: { gradFactor?: number }): Tensor;
 export function fakeQuantizeLearnablePerTensorAffine(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, quantMin: Int, quantMax: Int, gradFactor: number): Tensor;
-/** fakeQuantizeLearnablePerTensorAffine, off the event loop. */
+/** Asynchronous `fakeQuantizeLearnablePerTensorAffine`, executed off the event loop. */
 export function fakeQuantizeLearnablePerTensorAffineAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; quantMin: Int; quantMax: Int; gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizeLearnablePerTensorAffineAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, quantMin: Int, quantMax: Int, options?: { gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizeLearnablePerTensorAffineAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, quantMin: Int, quantMax: Int, gradFactor: number, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -10663,7 +10663,7 @@ export function fakeQuantizeLearnablePerTensorAffineAsync(input: TensorLike, sca
 export function fakeQuantizeLearnablePerChannelAffine(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int; quantMin: Int; quantMax: Int; gradFactor?: number }): Tensor;
 export function fakeQuantizeLearnablePerChannelAffine(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int, options?: { gradFactor?: number }): Tensor;
 export function fakeQuantizeLearnablePerChannelAffine(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int, gradFactor: number): Tensor;
-/** fakeQuantizeLearnablePerChannelAffine, off the event loop. */
+/** Asynchronous `fakeQuantizeLearnablePerChannelAffine`, executed off the event loop. */
 export function fakeQuantizeLearnablePerChannelAffineAsync(input: TensorLike, options: { scale: TensorLike; zeroPoint: TensorLike; axis: Int; quantMin: Int; quantMax: Int; gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizeLearnablePerChannelAffineAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int, options?: { gradFactor?: number; signal?: Signal | null }): Promise<Tensor>;
 export function fakeQuantizeLearnablePerChannelAffineAsync(input: TensorLike, scale: TensorLike, zeroPoint: TensorLike, axis: Int, quantMin: Int, quantMax: Int, gradFactor: number, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -10685,7 +10685,7 @@ export function toString(input: TensorLike, precision: Int, threshold: Int, edge
  * Creates a zero-dim tensor that counts as the scalar `value` in dtype promotion.
  */
 export function scalarOperand(value: Scalar): Tensor;
-/** scalarOperand, off the event loop. */
+/** Asynchronous `scalarOperand`, executed off the event loop. */
 export function scalarOperandAsync(value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the dtype of the result of arithmetic operations on the two operands (dtype promotion).
@@ -10862,7 +10862,7 @@ export function isSameSize(input: TensorLike, other: TensorLike): boolean;
 export function rand(...size: Int[]): Tensor;
 export function rand(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
 export function rand(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** rand, off the event loop. */
+/** Asynchronous `rand`, executed off the event loop. */
 export function randAsync(...size: Int[]): Promise<Tensor>;
 export function randAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
 export function randAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -10875,7 +10875,7 @@ export function randAsync(size: Ints, options?: { generator?: Generator | null; 
 export function randn(...size: Int[]): Tensor;
 export function randn(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
 export function randn(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** randn, off the event loop. */
+/** Asynchronous `randn`, executed off the event loop. */
 export function randnAsync(...size: Int[]): Promise<Tensor>;
 export function randnAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
 export function randnAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
@@ -10895,10 +10895,10 @@ export function randint(low: Int, high: Int, size: Ints, options?: { generator?:
  */
 export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** randint, off the event loop. */
+/** Asynchronous `randint`, executed off the event loop. */
 export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** randint, off the event loop. */
+/** Asynchronous `randint`, executed off the event loop. */
 export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10907,7 +10907,7 @@ export function randintAsync(high: Int, size: Ints, options?: { generator?: Gene
  * Dtypes: integers and floats.
  */
 export function randperm(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** randperm, off the event loop. */
+/** Asynchronous `randperm`, executed off the event loop. */
 export function randpermAsync(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor of random numbers from the uniform distribution on [0, 1) with the shape, dtype
@@ -10916,7 +10916,7 @@ export function randpermAsync(n: Int, options?: { generator?: Generator | null; 
  * Dtypes: floats and complex.
  */
 export function randLike(input: TensorLike, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** randLike, off the event loop. */
+/** Asynchronous `randLike`, executed off the event loop. */
 export function randLikeAsync(input: TensorLike, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor of random numbers from the standard normal distribution with the shape, dtype
@@ -10925,7 +10925,7 @@ export function randLikeAsync(input: TensorLike, options?: { generator?: Generat
  * Dtypes: floats and complex.
  */
 export function randnLike(input: TensorLike, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** randnLike, off the event loop. */
+/** Asynchronous `randnLike`, executed off the event loop. */
 export function randnLikeAsync(input: TensorLike, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Creates a tensor of random integers from `low` (inclusive) to `high` (exclusive) with the shape,
@@ -10943,10 +10943,10 @@ export function randintLike(input: TensorLike, low: Int, high: Int, options?: { 
  */
 export function randintLike(input: TensorLike, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function randintLike(input: TensorLike, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** randintLike, off the event loop. */
+/** Asynchronous `randintLike`, executed off the event loop. */
 export function randintLikeAsync(input: TensorLike, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function randintLikeAsync(input: TensorLike, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-/** randintLike, off the event loop. */
+/** Asynchronous `randintLike`, executed off the event loop. */
 export function randintLikeAsync(input: TensorLike, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function randintLikeAsync(input: TensorLike, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10965,10 +10965,10 @@ export function normal(mean: TensorLike | Scalar, std: TensorLike | Scalar, opti
  */
 export function normal(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function normal(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-/** normal, off the event loop. */
+/** Asynchronous `normal`, executed off the event loop. */
 export function normalAsync(mean: TensorLike | Scalar, options?: { std?: TensorLike | Scalar; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normalAsync(mean: TensorLike | Scalar, std: TensorLike | Scalar, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** normal, off the event loop. */
+/** Asynchronous `normal`, executed off the event loop. */
 export function normalAsync(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function normalAsync(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -10985,9 +10985,9 @@ export function bernoulli(input: TensorLike, options?: { generator?: Generator |
  */
 export function bernoulli(input: TensorLike, options: { p: number; generator?: Generator | null }): Tensor;
 export function bernoulli(input: TensorLike, p: number, options?: { generator?: Generator | null }): Tensor;
-/** bernoulli, off the event loop. */
+/** Asynchronous `bernoulli`, executed off the event loop. */
 export function bernoulliAsync(input: TensorLike, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** bernoulli, off the event loop. */
+/** Asynchronous `bernoulli`, executed off the event loop. */
 export function bernoulliAsync(input: TensorLike, options: { p: number; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function bernoulliAsync(input: TensorLike, p: number, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11000,7 +11000,7 @@ export function bernoulliAsync(input: TensorLike, p: number, options?: { generat
 export function multinomial(input: TensorLike, options: { numSamples: Int; replacement?: boolean; generator?: Generator | null; out?: Tensor | null }): Tensor;
 export function multinomial(input: TensorLike, numSamples: Int, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor | null }): Tensor;
 export function multinomial(input: TensorLike, numSamples: Int, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor | null }): Tensor;
-/** multinomial, off the event loop. */
+/** Asynchronous `multinomial`, executed off the event loop. */
 export function multinomialAsync(input: TensorLike, options: { numSamples: Int; replacement?: boolean; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function multinomialAsync(input: TensorLike, numSamples: Int, options?: { replacement?: boolean; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function multinomialAsync(input: TensorLike, numSamples: Int, replacement: boolean, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11010,7 +11010,7 @@ export function multinomialAsync(input: TensorLike, numSamples: Int, replacement
  * Dtypes: floats.
  */
 export function poisson(input: TensorLike, options?: { generator?: Generator | null }): Tensor;
-/** poisson, off the event loop. */
+/** Asynchronous `poisson`, executed off the event loop. */
 export function poissonAsync(input: TensorLike, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Samples from binomial distributions with `count` trials and success probability `prob`. The two
@@ -11021,7 +11021,7 @@ export function poissonAsync(input: TensorLike, options?: { generator?: Generato
 export function binomial(count: TensorLike, options: { prob: TensorLike; generator?: Generator | null }): Tensor;
 export function binomial(count: TensorLike, prob: TensorLike, options?: { generator?: Generator | null }): Tensor;
 export function binomial(count: TensorLike, prob: TensorLike, generator: Generator | null): Tensor;
-/** binomial, off the event loop. */
+/** Asynchronous `binomial`, executed off the event loop. */
 export function binomialAsync(count: TensorLike, options: { prob: TensorLike; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function binomialAsync(count: TensorLike, prob: TensorLike, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function binomialAsync(count: TensorLike, prob: TensorLike, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -11033,7 +11033,7 @@ export function binomialAsync(count: TensorLike, prob: TensorLike, generator: Ge
  */
 export function standardGamma(input: TensorLike, options?: { generator?: Generator | null }): Tensor;
 export function standardGamma(input: TensorLike, generator: Generator | null): Tensor;
-/** standardGamma, off the event loop. */
+/** Asynchronous `standardGamma`, executed off the event loop. */
 export function standardGammaAsync(input: TensorLike, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function standardGammaAsync(input: TensorLike, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11045,7 +11045,7 @@ export function standardGammaAsync(input: TensorLike, generator: Generator | nul
  */
 export function standardGammaGrad(input: TensorLike, options: { output: TensorLike }): Tensor;
 export function standardGammaGrad(input: TensorLike, output: TensorLike): Tensor;
-/** standardGammaGrad, off the event loop. */
+/** Asynchronous `standardGammaGrad`, executed off the event loop. */
 export function standardGammaGradAsync(input: TensorLike, options: { output: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function standardGammaGradAsync(input: TensorLike, output: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11057,7 +11057,7 @@ export function standardGammaGradAsync(input: TensorLike, output: TensorLike, op
  */
 export function sampleDirichlet(input: TensorLike, options?: { generator?: Generator | null }): Tensor;
 export function sampleDirichlet(input: TensorLike, generator: Generator | null): Tensor;
-/** sampleDirichlet, off the event loop. */
+/** Asynchronous `sampleDirichlet`, executed off the event loop. */
 export function sampleDirichletAsync(input: TensorLike, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function sampleDirichletAsync(input: TensorLike, generator: Generator | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11068,7 +11068,7 @@ export function sampleDirichletAsync(input: TensorLike, generator: Generator | n
  */
 export function dirichletGrad(x: TensorLike, options: { alpha: TensorLike; total: TensorLike }): Tensor;
 export function dirichletGrad(x: TensorLike, alpha: TensorLike, total: TensorLike): Tensor;
-/** dirichletGrad, off the event loop. */
+/** Asynchronous `dirichletGrad`, executed off the event loop. */
 export function dirichletGradAsync(x: TensorLike, options: { alpha: TensorLike; total: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function dirichletGradAsync(x: TensorLike, alpha: TensorLike, total: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11117,7 +11117,7 @@ export function generatorNew(options?: { device?: Device | null; engine?: 'mt199
 export function sum(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function sum(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function sum(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-/** sum, off the event loop. */
+/** Asynchronous `sum`, executed off the event loop. */
 export function sumAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function sumAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function sumAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11131,7 +11131,7 @@ export function sumAsync(input: TensorLike, dim: Ints | string | List<Int | stri
 export function nansum(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function nansum(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function nansum(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-/** nansum, off the event loop. */
+/** Asynchronous `nansum`, executed off the event loop. */
 export function nansumAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nansumAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nansumAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11145,7 +11145,7 @@ export function nansumAsync(input: TensorLike, dim: Ints | string | List<Int | s
 export function prod(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function prod(input: TensorLike, dim: Int | string | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function prod(input: TensorLike, dim: Int | string | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-/** prod, off the event loop. */
+/** Asynchronous `prod`, executed off the event loop. */
 export function prodAsync(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function prodAsync(input: TensorLike, dim: Int | string | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function prodAsync(input: TensorLike, dim: Int | string | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11159,7 +11159,7 @@ export function prodAsync(input: TensorLike, dim: Int | string | null, keepdim: 
 export function mean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function mean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function mean(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-/** mean, off the event loop. */
+/** Asynchronous `mean`, executed off the event loop. */
 export function meanAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function meanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function meanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11173,7 +11173,7 @@ export function meanAsync(input: TensorLike, dim: Ints | string | List<Int | str
 export function nanmean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function nanmean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function nanmean(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-/** nanmean, off the event loop. */
+/** Asynchronous `nanmean`, executed off the event loop. */
 export function nanmeanAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nanmeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nanmeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11187,7 +11187,7 @@ export function nanmeanAsync(input: TensorLike, dim: Ints | string | List<Int | 
 export function any(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function any(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function any(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** any, off the event loop. */
+/** Asynchronous `any`, executed off the event loop. */
 export function anyAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function anyAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function anyAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11201,7 +11201,7 @@ export function anyAsync(input: TensorLike, dim: Ints | string | List<Int | stri
 export function all(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function all(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function all(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** all, off the event loop. */
+/** Asynchronous `all`, executed off the event loop. */
 export function allAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function allAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function allAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11211,7 +11211,7 @@ export function allAsync(input: TensorLike, dim: Ints | string | List<Int | stri
  */
 export function countNonzero(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null }): Tensor;
 export function countNonzero(input: TensorLike, dim: Ints | string | List<Int | string> | null): Tensor;
-/** countNonzero, off the event loop. */
+/** Asynchronous `countNonzero`, executed off the event loop. */
 export function countNonzeroAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
 export function countNonzeroAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11246,15 +11246,15 @@ export function std(input: TensorLike, dim: Ints | string | List<Int | string> |
  */
 export function std(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function std(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-/** std, off the event loop. */
+/** Asynchronous `std`, executed off the event loop. */
 export function stdAsync(input: TensorLike, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function stdAsync(input: TensorLike, unbiased: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** std, off the event loop. */
+/** Asynchronous `std`, executed off the event loop. */
 export function stdAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** std, off the event loop. */
+/** Asynchronous `std`, executed off the event loop. */
 export function stdAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function stdAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11289,15 +11289,15 @@ declare function var_(input: TensorLike, dim: Ints | string | List<Int | string>
  */
 declare function var_(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 declare function var_(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
-/** var, off the event loop. */
+/** Asynchronous `var`, executed off the event loop. */
 export function varAsync(input: TensorLike, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function varAsync(input: TensorLike, unbiased: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** var, off the event loop. */
+/** Asynchronous `var`, executed off the event loop. */
 export function varAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function varAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function varAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function varAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** var, off the event loop. */
+/** Asynchronous `var`, executed off the event loop. */
 export function varAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function varAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11333,15 +11333,15 @@ export function stdMean(input: TensorLike, dim: Ints | string | List<Int | strin
  */
 export function stdMean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
 export function stdMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { std: Tensor; mean: Tensor };
-/** stdMean, off the event loop. */
+/** Asynchronous `stdMean`, executed off the event loop. */
 export function stdMeanAsync(input: TensorLike, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 export function stdMeanAsync(input: TensorLike, unbiased: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-/** stdMean, off the event loop. */
+/** Asynchronous `stdMean`, executed off the event loop. */
 export function stdMeanAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
-/** stdMean, off the event loop. */
+/** Asynchronous `stdMean`, executed off the event loop. */
 export function stdMeanAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 export function stdMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ std: Tensor; mean: Tensor }>;
 /**
@@ -11376,15 +11376,15 @@ export function varMean(input: TensorLike, dim: Ints | string | List<Int | strin
  */
 export function varMean(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
 export function varMean(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean }): { var: Tensor; mean: Tensor };
-/** varMean, off the event loop. */
+/** Asynchronous `varMean`, executed off the event loop. */
 export function varMeanAsync(input: TensorLike, options?: { unbiased?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 export function varMeanAsync(input: TensorLike, unbiased: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-/** varMean, off the event loop. */
+/** Asynchronous `varMean`, executed off the event loop. */
 export function varMeanAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string> | null; unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { unbiased?: boolean; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, unbiased: boolean, keepdim: boolean, options?: { signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
-/** varMean, off the event loop. */
+/** Asynchronous `varMean`, executed off the event loop. */
 export function varMeanAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 export function varMeanAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { correction?: Scalar | null; keepdim?: boolean; signal?: Signal | null }): Promise<{ var: Tensor; mean: Tensor }>;
 /**
@@ -11410,12 +11410,12 @@ export function norm(input: TensorLike, options: { p: string; dim?: Ints | strin
 export function norm(input: TensorLike, p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: TensorLike, p: string, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function norm(input: TensorLike, p: string, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-/** norm, off the event loop. */
+/** Asynchronous `norm`, executed off the event loop. */
 export function normAsync(input: TensorLike, options?: { p?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normAsync(input: TensorLike, p: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normAsync(input: TensorLike, p: Scalar | null, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normAsync(input: TensorLike, p: Scalar | null, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** norm, off the event loop. */
+/** Asynchronous `norm`, executed off the event loop. */
 export function normAsync(input: TensorLike, options: { p: string; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normAsync(input: TensorLike, p: string, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normAsync(input: TensorLike, p: string, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11431,7 +11431,7 @@ export function normAsync(input: TensorLike, p: string, dim: Ints | string | Lis
 export function amax(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function amax(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function amax(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** amax, off the event loop. */
+/** Asynchronous `amax`, executed off the event loop. */
 export function amaxAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function amaxAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function amaxAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11446,7 +11446,7 @@ export function amaxAsync(input: TensorLike, dim: Ints | string | List<Int | str
 export function amin(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function amin(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function amin(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** amin, off the event loop. */
+/** Asynchronous `amin`, executed off the event loop. */
 export function aminAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function aminAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function aminAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11472,13 +11472,13 @@ export function max(input: TensorLike, dim: Int | string, keepdim: boolean, opti
  */
 export function max(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function max(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** max, off the event loop. */
+/** Asynchronous `max`, executed off the event loop. */
 export function maxAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** max, off the event loop. */
+/** Asynchronous `max`, executed off the event loop. */
 export function maxAsync(input: TensorLike, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function maxAsync(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function maxAsync(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-/** max, off the event loop. */
+/** Asynchronous `max`, executed off the event loop. */
 export function maxAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function maxAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11503,13 +11503,13 @@ export function min(input: TensorLike, dim: Int | string, keepdim: boolean, opti
  */
 export function min(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function min(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** min, off the event loop. */
+/** Asynchronous `min`, executed off the event loop. */
 export function minAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** min, off the event loop. */
+/** Asynchronous `min`, executed off the event loop. */
 export function minAsync(input: TensorLike, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function minAsync(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function minAsync(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-/** min, off the event loop. */
+/** Asynchronous `min`, executed off the event loop. */
 export function minAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function minAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11519,7 +11519,7 @@ export function minAsync(input: TensorLike, other: TensorLike, options?: { out?:
  * Dtypes: bool, integers and floats. Default: `keepdim` false.
  */
 export function aminmax(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null }): { min: Tensor; max: Tensor };
-/** aminmax, off the event loop. */
+/** Asynchronous `aminmax`, executed off the event loop. */
 export function aminmaxAsync(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; out?: readonly Tensor[] | { min: Tensor; max: Tensor } | null; signal?: Signal | null }): Promise<{ min: Tensor; max: Tensor }>;
 /**
  * Returns the int64 index of the first maximum along `dim`, or, by default, its flat row-major
@@ -11531,7 +11531,7 @@ export function aminmaxAsync(input: TensorLike, options?: { dim?: Int | string |
 export function argmax(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function argmax(input: TensorLike, dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function argmax(input: TensorLike, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** argmax, off the event loop. */
+/** Asynchronous `argmax`, executed off the event loop. */
 export function argmaxAsync(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function argmaxAsync(input: TensorLike, dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function argmaxAsync(input: TensorLike, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11545,7 +11545,7 @@ export function argmaxAsync(input: TensorLike, dim: Int | string | null, keepdim
 export function argmin(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function argmin(input: TensorLike, dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function argmin(input: TensorLike, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** argmin, off the event loop. */
+/** Asynchronous `argmin`, executed off the event loop. */
 export function argminAsync(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function argminAsync(input: TensorLike, dim: Int | string | null, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function argminAsync(input: TensorLike, dim: Int | string | null, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11556,7 +11556,7 @@ export function argminAsync(input: TensorLike, dim: Int | string | null, keepdim
  * Dtypes: integers and floats.
  */
 export function floor(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** floor, off the event loop. */
+/** Asynchronous `floor`, executed off the event loop. */
 export function floorAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
@@ -11565,7 +11565,7 @@ export function floorAsync(input: TensorLike, options?: { out?: Tensor | null; s
  * Dtypes: integers and floats.
  */
 export function ceil(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** ceil, off the event loop. */
+/** Asynchronous `ceil`, executed off the event loop. */
 export function ceilAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds each element towards zero to an integer (truncates). Integers are returned unchanged; bool
@@ -11574,7 +11574,7 @@ export function ceilAsync(input: TensorLike, options?: { out?: Tensor | null; si
  * Dtypes: integers and floats.
  */
 export function trunc(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** trunc, off the event loop. */
+/** Asynchronous `trunc`, executed off the event loop. */
 export function truncAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds each element towards zero to an integer (truncates). Integers are returned unchanged; bool
@@ -11585,7 +11585,7 @@ export function truncAsync(input: TensorLike, options?: { out?: Tensor | null; s
  * Dtypes: integers and floats.
  */
 export function fix(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** fix, off the event loop. */
+/** Asynchronous `fix`, executed off the event loop. */
 export function fixAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
@@ -11595,7 +11595,7 @@ export function fixAsync(input: TensorLike, options?: { out?: Tensor | null; sig
  * Dtypes: integers and floats. Default: `decimals` 0.
  */
 export function round(input: TensorLike, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
-/** round, off the event loop. */
+/** Asynchronous `round`, executed off the event loop. */
 export function roundAsync(input: TensorLike, options?: { decimals?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
@@ -11604,7 +11604,7 @@ export function roundAsync(input: TensorLike, options?: { decimals?: Int; out?: 
  * Dtypes: floats.
  */
 export function frac(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** frac, off the event loop. */
+/** Asynchronous `frac`, executed off the event loop. */
 export function fracAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Clamps each element to the range [`min`, `max`], given as tensors. Shapes are broadcast, one
@@ -11626,11 +11626,11 @@ export function clamp(input: TensorLike, min: TensorLike | null, max: TensorLike
 export function clamp(input: TensorLike, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clamp(input: TensorLike, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clamp(input: TensorLike, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
-/** clamp, off the event loop. */
+/** Asynchronous `clamp`, executed off the event loop. */
 export function clampAsync(input: TensorLike, options?: { min?: TensorLike | null; max?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clampAsync(input: TensorLike, min: TensorLike | null, options?: { max?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clampAsync(input: TensorLike, min: TensorLike | null, max: TensorLike | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** clamp, off the event loop. */
+/** Asynchronous `clamp`, executed off the event loop. */
 export function clampAsync(input: TensorLike, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clampAsync(input: TensorLike, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clampAsync(input: TensorLike, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11658,11 +11658,11 @@ export function clip(input: TensorLike, min: TensorLike | null, max: TensorLike 
 export function clip(input: TensorLike, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clip(input: TensorLike, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null }): Tensor;
 export function clip(input: TensorLike, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null }): Tensor;
-/** clip, off the event loop. */
+/** Asynchronous `clip`, executed off the event loop. */
 export function clipAsync(input: TensorLike, options?: { min?: TensorLike | null; max?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clipAsync(input: TensorLike, min: TensorLike | null, options?: { max?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clipAsync(input: TensorLike, min: TensorLike | null, max: TensorLike | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** clip, off the event loop. */
+/** Asynchronous `clip`, executed off the event loop. */
 export function clipAsync(input: TensorLike, options?: { min?: Scalar | null; max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clipAsync(input: TensorLike, min: Scalar | null, options?: { max?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clipAsync(input: TensorLike, min: Scalar | null, max: Scalar | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11673,7 +11673,7 @@ export function clipAsync(input: TensorLike, min: Scalar | null, max: Scalar | n
  */
 export function clampMin(input: TensorLike, options: { min: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function clampMin(input: TensorLike, min: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** clampMin, off the event loop. */
+/** Asynchronous `clampMin`, executed off the event loop. */
 export function clampMinAsync(input: TensorLike, options: { min: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clampMinAsync(input: TensorLike, min: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11683,7 +11683,7 @@ export function clampMinAsync(input: TensorLike, min: TensorLike | Scalar, optio
  */
 export function clampMax(input: TensorLike, options: { max: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function clampMax(input: TensorLike, max: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** clampMax, off the event loop. */
+/** Asynchronous `clampMax`, executed off the event loop. */
 export function clampMaxAsync(input: TensorLike, options: { max: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function clampMaxAsync(input: TensorLike, max: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11694,7 +11694,7 @@ export function clampMaxAsync(input: TensorLike, max: TensorLike | Scalar, optio
  */
 export function maximum(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function maximum(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** maximum, off the event loop. */
+/** Asynchronous `maximum`, executed off the event loop. */
 export function maximumAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function maximumAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11705,7 +11705,7 @@ export function maximumAsync(input: TensorLike, other: TensorLike, options?: { o
  */
 export function minimum(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function minimum(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** minimum, off the event loop. */
+/** Asynchronous `minimum`, executed off the event loop. */
 export function minimumAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function minimumAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11716,7 +11716,7 @@ export function minimumAsync(input: TensorLike, other: TensorLike, options?: { o
  */
 export function fmax(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function fmax(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** fmax, off the event loop. */
+/** Asynchronous `fmax`, executed off the event loop. */
 export function fmaxAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function fmaxAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11727,7 +11727,7 @@ export function fmaxAsync(input: TensorLike, other: TensorLike, options?: { out?
  */
 export function fmin(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function fmin(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** fmin, off the event loop. */
+/** Asynchronous `fmin`, executed off the event loop. */
 export function fminAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function fminAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11736,7 +11736,7 @@ export function fminAsync(input: TensorLike, other: TensorLike, options?: { out?
  * Dtypes: integers and floats.
  */
 export function relu(input: TensorLike): Tensor;
-/** relu, off the event loop. */
+/** Asynchronous `relu`, executed off the event loop. */
 export function reluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
@@ -11745,7 +11745,7 @@ export function reluAsync(input: TensorLike, options?: { signal?: Signal | null 
  */
 export function cumsum(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function cumsum(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-/** cumsum, off the event loop. */
+/** Asynchronous `cumsum`, executed off the event loop. */
 export function cumsumAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function cumsumAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11755,7 +11755,7 @@ export function cumsumAsync(input: TensorLike, dim: Int | string, options?: { dt
  */
 export function cumprod(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function cumprod(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-/** cumprod, off the event loop. */
+/** Asynchronous `cumprod`, executed off the event loop. */
 export function cumprodAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function cumprodAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11766,7 +11766,7 @@ export function cumprodAsync(input: TensorLike, dim: Int | string, options?: { d
  */
 export function cummax(input: TensorLike, options: { dim: Int | string; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function cummax(input: TensorLike, dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-/** cummax, off the event loop. */
+/** Asynchronous `cummax`, executed off the event loop. */
 export function cummaxAsync(input: TensorLike, options: { dim: Int | string; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function cummaxAsync(input: TensorLike, dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
@@ -11777,7 +11777,7 @@ export function cummaxAsync(input: TensorLike, dim: Int | string, options?: { ou
  */
 export function cummin(input: TensorLike, options: { dim: Int | string; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function cummin(input: TensorLike, dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-/** cummin, off the event loop. */
+/** Asynchronous `cummin`, executed off the event loop. */
 export function cumminAsync(input: TensorLike, options: { dim: Int | string; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function cumminAsync(input: TensorLike, dim: Int | string, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
@@ -11787,7 +11787,7 @@ export function cumminAsync(input: TensorLike, dim: Int | string, options?: { ou
  */
 export function logcumsumexp(input: TensorLike, options: { dim: Int | string; out?: Tensor | null }): Tensor;
 export function logcumsumexp(input: TensorLike, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
-/** logcumsumexp, off the event loop. */
+/** Asynchronous `logcumsumexp`, executed off the event loop. */
 export function logcumsumexpAsync(input: TensorLike, options: { dim: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logcumsumexpAsync(input: TensorLike, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11801,7 +11801,7 @@ export function logcumsumexpAsync(input: TensorLike, dim: Int | string, options?
 export function logsumexp(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function logsumexp(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
 export function logsumexp(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-/** logsumexp, off the event loop. */
+/** Asynchronous `logsumexp`, executed off the event loop. */
 export function logsumexpAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11814,7 +11814,7 @@ export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int 
 export function softmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function softmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function softmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
-/** softmax, off the event loop. */
+/** Asynchronous `softmax`, executed off the event loop. */
 export function softmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function softmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function softmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11827,7 +11827,7 @@ export function softmaxAsync(input: TensorLike, dim: Int | string, dtype: DType 
 export function logSoftmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function logSoftmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function logSoftmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
-/** logSoftmax, off the event loop. */
+/** Asynchronous `logSoftmax`, executed off the event loop. */
 export function logSoftmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -11847,11 +11847,11 @@ export function sort(input: TensorLike, dim: Int | string, descending: boolean, 
  * Dtypes: bool, integers and floats. Default: `dim` -1, `descending` false.
  */
 export function sort(input: TensorLike, options: { stable: boolean | null; dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-/** sort, off the event loop. */
+/** Asynchronous `sort`, executed off the event loop. */
 export function sortAsync(input: TensorLike, options?: { dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function sortAsync(input: TensorLike, dim: Int | string, options?: { descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function sortAsync(input: TensorLike, dim: Int | string, descending: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
-/** sort, off the event loop. */
+/** Asynchronous `sort`, executed off the event loop. */
 export function sortAsync(input: TensorLike, options: { stable: boolean | null; dim?: Int | string; descending?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
  * Returns the int64 indices that sort `input` along `dim`.
@@ -11868,11 +11868,11 @@ export function argsort(input: TensorLike, dim: Int | string, descending: boolea
  * Dtypes: bool, integers and floats. Default: `dim` -1, `descending` false.
  */
 export function argsort(input: TensorLike, options: { stable: boolean; dim?: Int | string; descending?: boolean }): Tensor;
-/** argsort, off the event loop. */
+/** Asynchronous `argsort`, executed off the event loop. */
 export function argsortAsync(input: TensorLike, options?: { dim?: Int | string; descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function argsortAsync(input: TensorLike, dim: Int | string, options?: { descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function argsortAsync(input: TensorLike, dim: Int | string, descending: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** argsort, off the event loop. */
+/** Asynchronous `argsort`, executed off the event loop. */
 export function argsortAsync(input: TensorLike, options: { stable: boolean; dim?: Int | string; descending?: boolean; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Sorts the elements along the first dimension in ascending order.
@@ -11880,7 +11880,7 @@ export function argsortAsync(input: TensorLike, options: { stable: boolean; dim?
  * Dtypes: bool, integers and floats.
  */
 export function msort(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** msort, off the event loop. */
+/** Asynchronous `msort`, executed off the event loop. */
 export function msortAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the `k` largest elements along `dim`, or the smallest if `largest` is false, in sorted
@@ -11893,7 +11893,7 @@ export function topk(input: TensorLike, k: Int, options?: { dim?: Int | string; 
 export function topk(input: TensorLike, k: Int, dim: Int | string, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function topk(input: TensorLike, k: Int, dim: Int | string, largest: boolean, options?: { sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function topk(input: TensorLike, k: Int, dim: Int | string, largest: boolean, sorted: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-/** topk, off the event loop. */
+/** Asynchronous `topk`, executed off the event loop. */
 export function topkAsync(input: TensorLike, options: { k: Int; dim?: Int | string; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function topkAsync(input: TensorLike, k: Int, options?: { dim?: Int | string; largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function topkAsync(input: TensorLike, k: Int, dim: Int | string, options?: { largest?: boolean; sorted?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -11915,9 +11915,9 @@ export function median(input: TensorLike): Tensor;
 export function median(input: TensorLike, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function median(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function median(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-/** median, off the event loop. */
+/** Asynchronous `median`, executed off the event loop. */
 export function medianAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** median, off the event loop. */
+/** Asynchronous `median`, executed off the event loop. */
 export function medianAsync(input: TensorLike, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function medianAsync(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function medianAsync(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -11937,9 +11937,9 @@ export function nanmedian(input: TensorLike): Tensor;
 export function nanmedian(input: TensorLike, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function nanmedian(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function nanmedian(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-/** nanmedian, off the event loop. */
+/** Asynchronous `nanmedian`, executed off the event loop. */
 export function nanmedianAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** nanmedian, off the event loop. */
+/** Asynchronous `nanmedian`, executed off the event loop. */
 export function nanmedianAsync(input: TensorLike, options: { dim: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function nanmedianAsync(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function nanmedianAsync(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -11953,7 +11953,7 @@ export function kthvalue(input: TensorLike, options: { k: Int; dim?: Int | strin
 export function kthvalue(input: TensorLike, k: Int, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function kthvalue(input: TensorLike, k: Int, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function kthvalue(input: TensorLike, k: Int, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-/** kthvalue, off the event loop. */
+/** Asynchronous `kthvalue`, executed off the event loop. */
 export function kthvalueAsync(input: TensorLike, options: { k: Int; dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function kthvalueAsync(input: TensorLike, k: Int, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function kthvalueAsync(input: TensorLike, k: Int, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -11968,7 +11968,7 @@ export function kthvalueAsync(input: TensorLike, k: Int, dim: Int | string, keep
 export function mode(input: TensorLike, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function mode(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
 export function mode(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null }): { values: Tensor; indices: Tensor };
-/** mode, off the event loop. */
+/** Asynchronous `mode`, executed off the event loop. */
 export function modeAsync(input: TensorLike, options?: { dim?: Int | string; keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function modeAsync(input: TensorLike, dim: Int | string, options?: { keepdim?: boolean; out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function modeAsync(input: TensorLike, dim: Int | string, keepdim: boolean, options?: { out?: readonly Tensor[] | { values: Tensor; indices: Tensor } | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -11983,7 +11983,7 @@ export function modeAsync(input: TensorLike, dim: Int | string, keepdim: boolean
  */
 export function searchsorted(sortedSequence: TensorLike, options: { input: TensorLike | Scalar; outInt32?: boolean; right?: boolean; side?: 'left' | 'right' | null; sorter?: TensorLike | null; out?: Tensor | null }): Tensor;
 export function searchsorted(sortedSequence: TensorLike, input: TensorLike | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: 'left' | 'right' | null; sorter?: TensorLike | null; out?: Tensor | null }): Tensor;
-/** searchsorted, off the event loop. */
+/** Asynchronous `searchsorted`, executed off the event loop. */
 export function searchsortedAsync(sortedSequence: TensorLike, options: { input: TensorLike | Scalar; outInt32?: boolean; right?: boolean; side?: 'left' | 'right' | null; sorter?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function searchsortedAsync(sortedSequence: TensorLike, input: TensorLike | Scalar, options?: { outInt32?: boolean; right?: boolean; side?: 'left' | 'right' | null; sorter?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -11994,7 +11994,7 @@ export function searchsortedAsync(sortedSequence: TensorLike, input: TensorLike 
  */
 export function bucketize(input: TensorLike | Scalar, options: { boundaries: TensorLike; outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
 export function bucketize(input: TensorLike | Scalar, boundaries: TensorLike, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null }): Tensor;
-/** bucketize, off the event loop. */
+/** Asynchronous `bucketize`, executed off the event loop. */
 export function bucketizeAsync(input: TensorLike | Scalar, options: { boundaries: TensorLike; outInt32?: boolean; right?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function bucketizeAsync(input: TensorLike | Scalar, boundaries: TensorLike, options?: { outInt32?: boolean; right?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12014,7 +12014,7 @@ export function unique(input: TensorLike, sorted: boolean, options?: { returnInv
 export function unique(input: TensorLike, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 export function unique(input: TensorLike, sorted: boolean, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 export function unique(input: TensorLike, sorted: boolean, returnInverse: boolean, returnCounts: boolean, dim: Int | string | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-/** unique, off the event loop. */
+/** Asynchronous `unique`, executed off the event loop. */
 export function uniqueAsync(input: TensorLike, options?: { sorted?: boolean; returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
 export function uniqueAsync(input: TensorLike, sorted: boolean, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
 export function uniqueAsync(input: TensorLike, sorted: boolean, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
@@ -12030,7 +12030,7 @@ export function uniqueConsecutive(input: TensorLike, options?: { returnInverse?:
 export function uniqueConsecutive(input: TensorLike, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 export function uniqueConsecutive(input: TensorLike, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null }): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
 export function uniqueConsecutive(input: TensorLike, returnInverse: boolean, returnCounts: boolean, dim: Int | string | null): { output: Tensor; inverseIndices: Tensor; counts: Tensor };
-/** uniqueConsecutive, off the event loop. */
+/** Asynchronous `uniqueConsecutive`, executed off the event loop. */
 export function uniqueConsecutiveAsync(input: TensorLike, options?: { returnInverse?: boolean; returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
 export function uniqueConsecutiveAsync(input: TensorLike, returnInverse: boolean, options?: { returnCounts?: boolean; dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
 export function uniqueConsecutiveAsync(input: TensorLike, returnInverse: boolean, returnCounts: boolean, options?: { dim?: Int | string | null; signal?: Signal | null }): Promise<{ output: Tensor; inverseIndices: Tensor; counts: Tensor }>;
@@ -12043,7 +12043,7 @@ export function uniqueConsecutiveAsync(input: TensorLike, returnInverse: boolean
  */
 export function isin(elements: TensorLike | Scalar, options: { testElements: TensorLike | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Tensor;
 export function isin(elements: TensorLike | Scalar, testElements: TensorLike | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null }): Tensor;
-/** isin, off the event loop. */
+/** Asynchronous `isin`, executed off the event loop. */
 export function isinAsync(elements: TensorLike | Scalar, options: { testElements: TensorLike | Scalar; assumeUnique?: boolean; invert?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function isinAsync(elements: TensorLike | Scalar, testElements: TensorLike | Scalar, options?: { assumeUnique?: boolean; invert?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12059,7 +12059,7 @@ export function isinAsync(elements: TensorLike | Scalar, testElements: TensorLik
 export function sparseCooTensor(indices: TensorLike, options: { values: TensorLike; size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
 export function sparseCooTensor(indices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
 export function sparseCooTensor(indices: TensorLike, values: TensorLike, size: Ints | null, options?: { dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
-/** sparseCooTensor, off the event loop. */
+/** Asynchronous `sparseCooTensor`, executed off the event loop. */
 export function sparseCooTensorAsync(indices: TensorLike, options: { values: TensorLike; size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
 export function sparseCooTensorAsync(indices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
 export function sparseCooTensorAsync(indices: TensorLike, values: TensorLike, size: Ints | null, options?: { dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12076,7 +12076,7 @@ export function sparseCooTensorAsync(indices: TensorLike, values: TensorLike, si
 export function sparseCompressedTensor(compressedIndices: TensorLike, options: { plainIndices: TensorLike; values: TensorLike; size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function sparseCompressedTensor(compressedIndices: TensorLike, plainIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function sparseCompressedTensor(compressedIndices: TensorLike, plainIndices: TensorLike, values: TensorLike, size: Ints | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-/** sparseCompressedTensor, off the event loop. */
+/** Asynchronous `sparseCompressedTensor`, executed off the event loop. */
 export function sparseCompressedTensorAsync(compressedIndices: TensorLike, options: { plainIndices: TensorLike; values: TensorLike; size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 export function sparseCompressedTensorAsync(compressedIndices: TensorLike, plainIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 export function sparseCompressedTensorAsync(compressedIndices: TensorLike, plainIndices: TensorLike, values: TensorLike, size: Ints | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12084,13 +12084,13 @@ export function sparseCompressedTensorAsync(compressedIndices: TensorLike, plain
  * Returns the indices of a COO tensor, coalesced or not.
  */
 export function cooIndices(input: TensorLike): Tensor;
-/** cooIndices, off the event loop. */
+/** Asynchronous `cooIndices`, executed off the event loop. */
 export function cooIndicesAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns the values of a COO tensor, coalesced or not.
  */
 export function cooValues(input: TensorLike): Tensor;
-/** cooValues, off the event loop. */
+/** Asynchronous `cooValues`, executed off the event loop. */
 export function cooValuesAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Changes the shape of a sparse tensor to that of another one of the same layout, in place: a COO
@@ -12107,7 +12107,7 @@ export function resizeAsSparse_(input: Tensor, theTemplate: TensorLike): Tensor;
  */
 export function smm(input: TensorLike, options: { mat2: TensorLike }): Tensor;
 export function smm(input: TensorLike, mat2: TensorLike): Tensor;
-/** smm, off the event loop. */
+/** Asynchronous `smm`, executed off the event loop. */
 export function smmAsync(input: TensorLike, options: { mat2: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function smmAsync(input: TensorLike, mat2: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12118,7 +12118,7 @@ export function smmAsync(input: TensorLike, mat2: TensorLike, options?: { signal
  */
 export function sspaddmm(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function sspaddmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** sspaddmm, off the event loop. */
+/** Asynchronous `sspaddmm`, executed off the event loop. */
 export function sspaddmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function sspaddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12129,7 +12129,7 @@ export function sspaddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorL
  */
 export function hspmm(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
 export function hspmm(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** hspmm, off the event loop. */
+/** Asynchronous `hspmm`, executed off the event loop. */
 export function hspmmAsync(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function hspmmAsync(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12139,7 +12139,7 @@ export function hspmmAsync(mat1: TensorLike, mat2: TensorLike, options?: { out?:
  */
 export function saddmm(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 export function saddmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-/** saddmm, off the event loop. */
+/** Asynchronous `saddmm`, executed off the event loop. */
 export function saddmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function saddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12150,7 +12150,7 @@ export function saddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLik
  */
 export function hsmm(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
 export function hsmm(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** hsmm, off the event loop. */
+/** Asynchronous `hsmm`, executed off the event loop. */
 export function hsmmAsync(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function hsmmAsync(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12160,7 +12160,7 @@ export function hsmmAsync(mat1: TensorLike, mat2: TensorLike, options?: { out?: 
  */
 export function dsmm(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
 export function dsmm(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** dsmm, off the event loop. */
+/** Asynchronous `dsmm`, executed off the event loop. */
 export function dsmmAsync(input: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function dsmmAsync(input: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12170,7 +12170,7 @@ export function dsmmAsync(input: TensorLike, mat2: TensorLike, options?: { out?:
  */
 export function csrSpmm(crowIndices: TensorLike, options: { colIndices: TensorLike; values: TensorLike | null; mat: TensorLike }): Tensor;
 export function csrSpmm(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike | null, mat: TensorLike): Tensor;
-/** csrSpmm, off the event loop. */
+/** Asynchronous `csrSpmm`, executed off the event loop. */
 export function csrSpmmAsync(crowIndices: TensorLike, options: { colIndices: TensorLike; values: TensorLike | null; mat: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function csrSpmmAsync(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike | null, mat: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12180,7 +12180,7 @@ export function csrSpmmAsync(crowIndices: TensorLike, colIndices: TensorLike, va
  */
 export function csrSddmm(crowIndices: TensorLike, options: { colIndices: TensorLike; mat1: TensorLike; mat2: TensorLike }): Tensor;
 export function csrSddmm(crowIndices: TensorLike, colIndices: TensorLike, mat1: TensorLike, mat2: TensorLike): Tensor;
-/** csrSddmm, off the event loop. */
+/** Asynchronous `csrSddmm`, executed off the event loop. */
 export function csrSddmmAsync(crowIndices: TensorLike, options: { colIndices: TensorLike; mat1: TensorLike; mat2: TensorLike; signal?: Signal | null }): Promise<Tensor>;
 export function csrSddmmAsync(crowIndices: TensorLike, colIndices: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12190,7 +12190,7 @@ export function csrSddmmAsync(crowIndices: TensorLike, colIndices: TensorLike, m
  */
 export function csrSpgemm(crowIndices: TensorLike, options: { colIndices: TensorLike; values: TensorLike; otherCrow: TensorLike; otherCol: TensorLike; otherValues: TensorLike; columns: Int }): { crow: Tensor; col: Tensor; product: Tensor };
 export function csrSpgemm(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike, otherCrow: TensorLike, otherCol: TensorLike, otherValues: TensorLike, columns: Int): { crow: Tensor; col: Tensor; product: Tensor };
-/** csrSpgemm, off the event loop. */
+/** Asynchronous `csrSpgemm`, executed off the event loop. */
 export function csrSpgemmAsync(crowIndices: TensorLike, options: { colIndices: TensorLike; values: TensorLike; otherCrow: TensorLike; otherCol: TensorLike; otherValues: TensorLike; columns: Int; signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
 export function csrSpgemmAsync(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike, otherCrow: TensorLike, otherCol: TensorLike, otherValues: TensorLike, columns: Int, options?: { signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; product: Tensor }>;
 /**
@@ -12200,7 +12200,7 @@ export function csrSpgemmAsync(crowIndices: TensorLike, colIndices: TensorLike, 
  */
 export function csrSpadd(crowIndices: TensorLike, options: { colIndices: TensorLike; values: TensorLike; otherCrow: TensorLike; otherCol: TensorLike; otherValues: TensorLike; columns: Int }): { crow: Tensor; col: Tensor; sum: Tensor };
 export function csrSpadd(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike, otherCrow: TensorLike, otherCol: TensorLike, otherValues: TensorLike, columns: Int): { crow: Tensor; col: Tensor; sum: Tensor };
-/** csrSpadd, off the event loop. */
+/** Asynchronous `csrSpadd`, executed off the event loop. */
 export function csrSpaddAsync(crowIndices: TensorLike, options: { colIndices: TensorLike; values: TensorLike; otherCrow: TensorLike; otherCol: TensorLike; otherValues: TensorLike; columns: Int; signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; sum: Tensor }>;
 export function csrSpaddAsync(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike, otherCrow: TensorLike, otherCol: TensorLike, otherValues: TensorLike, columns: Int, options?: { signal?: Signal | null }): Promise<{ crow: Tensor; col: Tensor; sum: Tensor }>;
 /**
@@ -12210,7 +12210,7 @@ export function csrSpaddAsync(crowIndices: TensorLike, colIndices: TensorLike, v
  * Dtypes: bool, integers and floats.
  */
 export function erf(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** erf, off the event loop. */
+/** Asynchronous `erf`, executed off the event loop. */
 export function erfAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
@@ -12219,7 +12219,7 @@ export function erfAsync(input: TensorLike, options?: { out?: Tensor | null; sig
  * Dtypes: bool, integers and floats.
  */
 export function erfc(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** erfc, off the event loop. */
+/** Asynchronous `erfc`, executed off the event loop. */
 export function erfcAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
@@ -12228,7 +12228,7 @@ export function erfcAsync(input: TensorLike, options?: { out?: Tensor | null; si
  * Dtypes: bool, integers and floats.
  */
 export function erfinv(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** erfinv, off the event loop. */
+/** Asynchronous `erfinv`, executed off the event loop. */
 export function erfinvAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the natural logarithm of the absolute value of the gamma function of each element.
@@ -12237,7 +12237,7 @@ export function erfinvAsync(input: TensorLike, options?: { out?: Tensor | null; 
  * Dtypes: bool, integers and floats.
  */
 export function lgamma(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** lgamma, off the event loop. */
+/** Asynchronous `lgamma`, executed off the event loop. */
 export function lgammaAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
@@ -12246,7 +12246,7 @@ export function lgammaAsync(input: TensorLike, options?: { out?: Tensor | null; 
  * Dtypes: bool, integers and floats.
  */
 export function digamma(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** digamma, off the event loop. */
+/** Asynchronous `digamma`, executed off the event loop. */
 export function digammaAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
@@ -12255,14 +12255,14 @@ export function digammaAsync(input: TensorLike, options?: { out?: Tensor | null;
  * Dtypes: bool, integers and floats.
  */
 export function i0(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** i0, off the event loop. */
+/** Asynchronous `i0`, executed off the event loop. */
 export function i0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
  * Integers and bool are converted to the default dtype.
  */
 export function sinc(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** sinc, off the event loop. */
+/** Asynchronous `sinc`, executed off the event loop. */
 export function sincAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to [eps,
@@ -12272,7 +12272,7 @@ export function sincAsync(input: TensorLike, options?: { out?: Tensor | null; si
  */
 export function logit(input: TensorLike, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
 export function logit(input: TensorLike, eps: number | null, options?: { out?: Tensor | null }): Tensor;
-/** logit, off the event loop. */
+/** Asynchronous `logit`, executed off the event loop. */
 export function logitAsync(input: TensorLike, options?: { eps?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logitAsync(input: TensorLike, eps: number | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12283,7 +12283,7 @@ export function logitAsync(input: TensorLike, eps: number | null, options?: { ou
  */
 export function polygamma(n: Int, options: { input: TensorLike; out?: Tensor | null }): Tensor;
 export function polygamma(n: Int, input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** polygamma, off the event loop. */
+/** Asynchronous `polygamma`, executed off the event loop. */
 export function polygammaAsync(n: Int, options: { input: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function polygammaAsync(n: Int, input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12294,7 +12294,7 @@ export function polygammaAsync(n: Int, input: TensorLike, options?: { out?: Tens
  */
 export function mvlgamma(input: TensorLike, options: { p: Int; out?: Tensor | null }): Tensor;
 export function mvlgamma(input: TensorLike, p: Int, options?: { out?: Tensor | null }): Tensor;
-/** mvlgamma, off the event loop. */
+/** Asynchronous `mvlgamma`, executed off the event loop. */
 export function mvlgammaAsync(input: TensorLike, options: { p: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function mvlgammaAsync(input: TensorLike, p: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12305,7 +12305,7 @@ export function mvlgammaAsync(input: TensorLike, p: Int, options?: { out?: Tenso
  */
 export function igamma(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function igamma(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** igamma, off the event loop. */
+/** Asynchronous `igamma`, executed off the event loop. */
 export function igammaAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function igammaAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12316,7 +12316,7 @@ export function igammaAsync(input: TensorLike, other: TensorLike, options?: { ou
  */
 export function igammac(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function igammac(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** igammac, off the event loop. */
+/** Asynchronous `igammac`, executed off the event loop. */
 export function igammacAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function igammacAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12327,7 +12327,7 @@ export function igammacAsync(input: TensorLike, other: TensorLike, options?: { o
  */
 export function logaddexp(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function logaddexp(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** logaddexp, off the event loop. */
+/** Asynchronous `logaddexp`, executed off the event loop. */
 export function logaddexpAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logaddexpAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12337,7 +12337,7 @@ export function logaddexpAsync(input: TensorLike, other: TensorLike, options?: {
  */
 export function logaddexp2(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function logaddexp2(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** logaddexp2, off the event loop. */
+/** Asynchronous `logaddexp2`, executed off the event loop. */
 export function logaddexp2Async(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function logaddexp2Async(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12348,7 +12348,7 @@ export function logaddexp2Async(input: TensorLike, other: TensorLike, options?: 
  */
 export function xlogy(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
 export function xlogy(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-/** xlogy, off the event loop. */
+/** Asynchronous `xlogy`, executed off the event loop. */
 export function xlogyAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function xlogyAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12359,7 +12359,7 @@ export function xlogyAsync(input: TensorLike | Scalar, other: TensorLike | Scala
  */
 export function gcd(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function gcd(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** gcd, off the event loop. */
+/** Asynchronous `gcd`, executed off the event loop. */
 export function gcdAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function gcdAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12369,7 +12369,7 @@ export function gcdAsync(input: TensorLike, other: TensorLike, options?: { out?:
  */
 export function lcm(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function lcm(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** lcm, off the event loop. */
+/** Asynchronous `lcm`, executed off the event loop. */
 export function lcmAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function lcmAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12380,7 +12380,7 @@ export function lcmAsync(input: TensorLike, other: TensorLike, options?: { out?:
  */
 export function nextafter(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function nextafter(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** nextafter, off the event loop. */
+/** Asynchronous `nextafter`, executed off the event loop. */
 export function nextafterAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nextafterAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12391,7 +12391,7 @@ export function nextafterAsync(input: TensorLike, other: TensorLike, options?: {
  */
 export function heaviside(input: TensorLike, options: { values: TensorLike; out?: Tensor | null }): Tensor;
 export function heaviside(input: TensorLike, values: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** heaviside, off the event loop. */
+/** Asynchronous `heaviside`, executed off the event loop. */
 export function heavisideAsync(input: TensorLike, options: { values: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function heavisideAsync(input: TensorLike, values: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12400,7 +12400,7 @@ export function heavisideAsync(input: TensorLike, values: TensorLike, options?: 
  */
 export function ldexp(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
 export function ldexp(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** ldexp, off the event loop. */
+/** Asynchronous `ldexp`, executed off the event loop. */
 export function ldexpAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function ldexpAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12410,7 +12410,7 @@ export function ldexpAsync(input: TensorLike, other: TensorLike, options?: { out
  * Dtypes: floats.
  */
 export function frexp(input: TensorLike, options?: { out?: readonly Tensor[] | { mantissa: Tensor; exponent: Tensor } | null }): { mantissa: Tensor; exponent: Tensor };
-/** frexp, off the event loop. */
+/** Asynchronous `frexp`, executed off the event loop. */
 export function frexpAsync(input: TensorLike, options?: { out?: readonly Tensor[] | { mantissa: Tensor; exponent: Tensor } | null; signal?: Signal | null }): Promise<{ mantissa: Tensor; exponent: Tensor }>;
 /**
  * Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
@@ -12420,7 +12420,7 @@ export function nanToNum(input: TensorLike, options?: { nan?: number | null; pos
 export function nanToNum(input: TensorLike, nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor | null }): Tensor;
 export function nanToNum(input: TensorLike, nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor | null }): Tensor;
 export function nanToNum(input: TensorLike, nan: number | null, posinf: number | null, neginf: number | null, options?: { out?: Tensor | null }): Tensor;
-/** nanToNum, off the event loop. */
+/** Asynchronous `nanToNum`, executed off the event loop. */
 export function nanToNumAsync(input: TensorLike, options?: { nan?: number | null; posinf?: number | null; neginf?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nanToNumAsync(input: TensorLike, nan: number | null, options?: { posinf?: number | null; neginf?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nanToNumAsync(input: TensorLike, nan: number | null, posinf: number | null, options?: { neginf?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12431,7 +12431,7 @@ export function nanToNumAsync(input: TensorLike, nan: number | null, posinf: num
  * Dtypes: bool, integers and floats.
  */
 export function deg2rad(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** deg2rad, off the event loop. */
+/** Asynchronous `deg2rad`, executed off the event loop. */
 export function deg2radAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
@@ -12439,7 +12439,7 @@ export function deg2radAsync(input: TensorLike, options?: { out?: Tensor | null;
  * Dtypes: bool, integers and floats.
  */
 export function rad2deg(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** rad2deg, off the event loop. */
+/** Asynchronous `rad2deg`, executed off the event loop. */
 export function rad2degAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the `n`-th forward difference along `dim`: `out[i] = input[i + 1] - input[i]`, applied
@@ -12453,7 +12453,7 @@ export function diff(input: TensorLike, n: Int, options?: { dim?: Int | string; 
 export function diff(input: TensorLike, n: Int, dim: Int | string, options?: { prepend?: TensorLike | null; append?: TensorLike | null; out?: Tensor | null }): Tensor;
 export function diff(input: TensorLike, n: Int, dim: Int | string, prepend: TensorLike | null, options?: { append?: TensorLike | null; out?: Tensor | null }): Tensor;
 export function diff(input: TensorLike, n: Int, dim: Int | string, prepend: TensorLike | null, append: TensorLike | null, options?: { out?: Tensor | null }): Tensor;
-/** diff, off the event loop. */
+/** Asynchronous `diff`, executed off the event loop. */
 export function diffAsync(input: TensorLike, options?: { n?: Int; dim?: Int | string; prepend?: TensorLike | null; append?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function diffAsync(input: TensorLike, n: Int, options?: { dim?: Int | string; prepend?: TensorLike | null; append?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function diffAsync(input: TensorLike, n: Int, dim: Int | string, options?: { prepend?: TensorLike | null; append?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12473,9 +12473,9 @@ export function trapezoid(y: TensorLike, options?: { dx?: Scalar; dim?: Int | st
  */
 export function trapezoid(y: TensorLike, options: { x: TensorLike; dim?: Int | string }): Tensor;
 export function trapezoid(y: TensorLike, x: TensorLike, options?: { dim?: Int | string }): Tensor;
-/** trapezoid, off the event loop. */
+/** Asynchronous `trapezoid`, executed off the event loop. */
 export function trapezoidAsync(y: TensorLike, options?: { dx?: Scalar; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
-/** trapezoid, off the event loop. */
+/** Asynchronous `trapezoid`, executed off the event loop. */
 export function trapezoidAsync(y: TensorLike, options: { x: TensorLike; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function trapezoidAsync(y: TensorLike, x: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12493,9 +12493,9 @@ export function trapz(y: TensorLike, options?: { dx?: Scalar; dim?: Int | string
  */
 export function trapz(y: TensorLike, options: { x: TensorLike; dim?: Int | string }): Tensor;
 export function trapz(y: TensorLike, x: TensorLike, options?: { dim?: Int | string }): Tensor;
-/** trapz, off the event loop. */
+/** Asynchronous `trapz`, executed off the event loop. */
 export function trapzAsync(y: TensorLike, options?: { dx?: Scalar; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
-/** trapz, off the event loop. */
+/** Asynchronous `trapz`, executed off the event loop. */
 export function trapzAsync(y: TensorLike, options: { x: TensorLike; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function trapzAsync(y: TensorLike, x: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12513,9 +12513,9 @@ export function cumulativeTrapezoid(y: TensorLike, options?: { dx?: Scalar; dim?
  */
 export function cumulativeTrapezoid(y: TensorLike, options: { x: TensorLike; dim?: Int | string }): Tensor;
 export function cumulativeTrapezoid(y: TensorLike, x: TensorLike, options?: { dim?: Int | string }): Tensor;
-/** cumulativeTrapezoid, off the event loop. */
+/** Asynchronous `cumulativeTrapezoid`, executed off the event loop. */
 export function cumulativeTrapezoidAsync(y: TensorLike, options?: { dx?: Scalar; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
-/** cumulativeTrapezoid, off the event loop. */
+/** Asynchronous `cumulativeTrapezoid`, executed off the event loop. */
 export function cumulativeTrapezoidAsync(y: TensorLike, options: { x: TensorLike; dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function cumulativeTrapezoidAsync(y: TensorLike, x: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12526,7 +12526,7 @@ export function cumulativeTrapezoidAsync(y: TensorLike, x: TensorLike, options?:
  * Dtypes: integers, floats and complex. Default: `correction` 1.
  */
 export function cov(input: TensorLike, options?: { correction?: Int; fweights?: TensorLike | null; aweights?: TensorLike | null }): Tensor;
-/** cov, off the event loop. */
+/** Asynchronous `cov`, executed off the event loop. */
 export function covAsync(input: TensorLike, options?: { correction?: Int; fweights?: TensorLike | null; aweights?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the matrix of Pearson correlation coefficients of variables (rows) from observations
@@ -12535,7 +12535,7 @@ export function covAsync(input: TensorLike, options?: { correction?: Int; fweigh
  * Dtypes: integers, floats and complex.
  */
 export function corrcoef(input: TensorLike): Tensor;
-/** corrcoef, off the event loop. */
+/** Asynchronous `corrcoef`, executed off the event loop. */
 export function corrcoefAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the cross product of 3-element vectors along `dim` (default: the first dimension of size
@@ -12546,7 +12546,7 @@ export function corrcoefAsync(input: TensorLike, options?: { signal?: Signal | n
 export function cross(input: TensorLike, options: { other: TensorLike; dim?: Int | string | null; out?: Tensor | null }): Tensor;
 export function cross(input: TensorLike, other: TensorLike, options?: { dim?: Int | string | null; out?: Tensor | null }): Tensor;
 export function cross(input: TensorLike, other: TensorLike, dim: Int | string | null, options?: { out?: Tensor | null }): Tensor;
-/** cross, off the event loop. */
+/** Asynchronous `cross`, executed off the event loop. */
 export function crossAsync(input: TensorLike, options: { other: TensorLike; dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function crossAsync(input: TensorLike, other: TensorLike, options?: { dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function crossAsync(input: TensorLike, other: TensorLike, dim: Int | string | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12556,7 +12556,7 @@ export function crossAsync(input: TensorLike, other: TensorLike, dim: Int | stri
  * Dtypes: integers, floats and complex.
  */
 export function trace(input: TensorLike): Tensor;
-/** trace, off the event loop. */
+/** Asynchronous `trace`, executed off the event loop. */
 export function traceAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes the `p`-norm of `input - other`. Shapes are broadcast.
@@ -12566,7 +12566,7 @@ export function traceAsync(input: TensorLike, options?: { signal?: Signal | null
 export function dist(input: TensorLike, options: { other: TensorLike; p?: Scalar }): Tensor;
 export function dist(input: TensorLike, other: TensorLike, options?: { p?: Scalar }): Tensor;
 export function dist(input: TensorLike, other: TensorLike, p: Scalar): Tensor;
-/** dist, off the event loop. */
+/** Asynchronous `dist`, executed off the event loop. */
 export function distAsync(input: TensorLike, options: { other: TensorLike; p?: Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function distAsync(input: TensorLike, other: TensorLike, options?: { p?: Scalar; signal?: Signal | null }): Promise<Tensor>;
 export function distAsync(input: TensorLike, other: TensorLike, p: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -12581,7 +12581,7 @@ export function distAsync(input: TensorLike, other: TensorLike, p: Scalar, optio
 export function bincount(input: TensorLike, options?: { weights?: TensorLike | null; minlength?: Int }): Tensor;
 export function bincount(input: TensorLike, weights: TensorLike | null, options?: { minlength?: Int }): Tensor;
 export function bincount(input: TensorLike, weights: TensorLike | null, minlength: Int): Tensor;
-/** bincount, off the event loop. */
+/** Asynchronous `bincount`, executed off the event loop. */
 export function bincountAsync(input: TensorLike, options?: { weights?: TensorLike | null; minlength?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function bincountAsync(input: TensorLike, weights: TensorLike | null, options?: { minlength?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function bincountAsync(input: TensorLike, weights: TensorLike | null, minlength: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -12596,7 +12596,7 @@ export function histc(input: TensorLike, options?: { bins?: Int; min?: Scalar; m
 export function histc(input: TensorLike, bins: Int, options?: { min?: Scalar; max?: Scalar; out?: Tensor | null }): Tensor;
 export function histc(input: TensorLike, bins: Int, min: Scalar, options?: { max?: Scalar; out?: Tensor | null }): Tensor;
 export function histc(input: TensorLike, bins: Int, min: Scalar, max: Scalar, options?: { out?: Tensor | null }): Tensor;
-/** histc, off the event loop. */
+/** Asynchronous `histc`, executed off the event loop. */
 export function histcAsync(input: TensorLike, options?: { bins?: Int; min?: Scalar; max?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function histcAsync(input: TensorLike, bins: Int, options?: { min?: Scalar; max?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function histcAsync(input: TensorLike, bins: Int, min: Scalar, options?: { max?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12619,10 +12619,10 @@ export function histogram(input: TensorLike, bins: Int, options?: { range?: List
  */
 export function histogram(input: TensorLike, options: { bins: TensorLike; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 export function histogram(input: TensorLike, bins: TensorLike, options?: { weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
-/** histogram, off the event loop. */
+/** Asynchronous `histogram`, executed off the event loop. */
 export function histogramAsync(input: TensorLike, options?: { bins?: Int; range?: List<number> | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 export function histogramAsync(input: TensorLike, bins: Int, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
-/** histogram, off the event loop. */
+/** Asynchronous `histogram`, executed off the event loop. */
 export function histogramAsync(input: TensorLike, options: { bins: TensorLike; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 export function histogramAsync(input: TensorLike, bins: TensorLike, options?: { weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 /**
@@ -12650,13 +12650,13 @@ export function histogramdd(input: TensorLike, bins: List<TensorLike>, options?:
 export function histogramdd(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
 export function histogramdd(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
 export function histogramdd(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, weight: TensorLike | null, density: boolean): Tensor[];
-/** histogramdd, off the event loop. */
+/** Asynchronous `histogramdd`, executed off the event loop. */
 export function histogramddAsync(input: TensorLike, options: { bins: Ints; range?: List<number> | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
 export function histogramddAsync(input: TensorLike, bins: Ints, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
 export function histogramddAsync(input: TensorLike, bins: Ints, range: List<number> | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
 export function histogramddAsync(input: TensorLike, bins: Ints, range: List<number> | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
 export function histogramddAsync(input: TensorLike, bins: Ints, range: List<number> | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** histogramdd, off the event loop. */
+/** Asynchronous `histogramdd`, executed off the event loop. */
 export function histogramddAsync(input: TensorLike, options: { bins: List<TensorLike>; range?: List<number> | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
 export function histogramddAsync(input: TensorLike, bins: List<TensorLike>, options?: { range?: List<number> | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
 export function histogramddAsync(input: TensorLike, bins: List<TensorLike>, range: List<number> | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
@@ -12674,7 +12674,7 @@ export function quantile(input: TensorLike, options: { q: TensorLike | Scalar; d
 export function quantile(input: TensorLike, q: TensorLike | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
 export function quantile(input: TensorLike, q: TensorLike | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
 export function quantile(input: TensorLike, q: TensorLike | Scalar, dim: Int | string | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-/** quantile, off the event loop. */
+/** Asynchronous `quantile`, executed off the event loop. */
 export function quantileAsync(input: TensorLike, options: { q: TensorLike | Scalar; dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function quantileAsync(input: TensorLike, q: TensorLike | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function quantileAsync(input: TensorLike, q: TensorLike | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12689,7 +12689,7 @@ export function nanquantile(input: TensorLike, options: { q: TensorLike | Scalar
 export function nanquantile(input: TensorLike, q: TensorLike | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
 export function nanquantile(input: TensorLike, q: TensorLike | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
 export function nanquantile(input: TensorLike, q: TensorLike | Scalar, dim: Int | string | null, keepdim: boolean, options?: { interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null }): Tensor;
-/** nanquantile, off the event loop. */
+/** Asynchronous `nanquantile`, executed off the event loop. */
 export function nanquantileAsync(input: TensorLike, options: { q: TensorLike | Scalar; dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nanquantileAsync(input: TensorLike, q: TensorLike | Scalar, options?: { dim?: Int | string | null; keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function nanquantileAsync(input: TensorLike, q: TensorLike | Scalar, dim: Int | string | null, options?: { keepdim?: boolean; interpolation?: 'linear' | 'lower' | 'higher' | 'midpoint' | 'nearest'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12717,11 +12717,11 @@ export function gradient(input: TensorLike, options: { spacing: List<Scalar>; di
  * Dtypes: signed integers, floats and complex. Default: `edgeOrder` 1.
  */
 export function gradient(input: TensorLike, options: { spacing: List<TensorLike>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int }): Tensor[];
-/** gradient, off the event loop. */
+/** Asynchronous `gradient`, executed off the event loop. */
 export function gradientAsync(input: TensorLike, options?: { spacing?: Scalar | null; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-/** gradient, off the event loop. */
+/** Asynchronous `gradient`, executed off the event loop. */
 export function gradientAsync(input: TensorLike, options: { spacing: List<Scalar>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
-/** gradient, off the event loop. */
+/** Asynchronous `gradient`, executed off the event loop. */
 export function gradientAsync(input: TensorLike, options: { spacing: List<TensorLike>; dim?: Ints | string | List<Int | string> | null; edgeOrder?: Int; signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
@@ -12732,7 +12732,7 @@ export function gradientAsync(input: TensorLike, options: { spacing: List<Tensor
  */
 export function renorm(input: TensorLike, options: { p: Scalar; dim: Int | string; maxnorm: Scalar; out?: Tensor | null }): Tensor;
 export function renorm(input: TensorLike, p: Scalar, dim: Int | string, maxnorm: Scalar, options?: { out?: Tensor | null }): Tensor;
-/** renorm, off the event loop. */
+/** Asynchronous `renorm`, executed off the event loop. */
 export function renormAsync(input: TensorLike, options: { p: Scalar; dim: Int | string; maxnorm: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function renormAsync(input: TensorLike, p: Scalar, dim: Int | string, maxnorm: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12750,7 +12750,7 @@ export function isReadOnly(input: TensorLike): boolean;
 export function fromFile(filename: Path, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function fromFile(filename: Path, shared: boolean | null, options?: { size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 export function fromFile(filename: Path, shared: boolean | null, size: Int | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
-/** fromFile, off the event loop. */
+/** Asynchronous `fromFile`, executed off the event loop. */
 export function fromFileAsync(filename: Path, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 export function fromFileAsync(filename: Path, shared: boolean | null, options?: { size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 export function fromFileAsync(filename: Path, shared: boolean | null, size: Int | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
@@ -12810,7 +12810,7 @@ export function setMemoryLimit(nbytes: Int): void;
 export function reshape(input: TensorLike, ...shape: Int[]): Tensor;
 export function reshape(input: TensorLike, options: { shape: Ints }): Tensor;
 export function reshape(input: TensorLike, shape: Ints): Tensor;
-/** reshape, off the event loop. */
+/** Asynchronous `reshape`, executed off the event loop. */
 export function reshapeAsync(input: TensorLike, ...shape: Int[]): Promise<Tensor>;
 export function reshapeAsync(input: TensorLike, ...shapeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
 export function reshapeAsync(input: TensorLike, options: { shape: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -12834,14 +12834,14 @@ export function flatten(input: TensorLike, startDim: Int | string, endDim: Int |
  */
 export function flatten(input: TensorLike, options: { dims: Ints | string | List<Int | string>; outDim: string }): Tensor;
 export function flatten(input: TensorLike, dims: Ints | string | List<Int | string>, outDim: string): Tensor;
-/** flatten, off the event loop. */
+/** Asynchronous `flatten`, executed off the event loop. */
 export function flattenAsync(input: TensorLike, options?: { startDim?: Int; endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: TensorLike, startDim: Int, options?: { endDim?: Int; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: TensorLike, startDim: Int, endDim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** flatten, off the event loop. */
+/** Asynchronous `flatten`, executed off the event loop. */
 export function flattenAsync(input: TensorLike, options: { startDim: Int | string; endDim: Int | string; outDim: string; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: TensorLike, startDim: Int | string, endDim: Int | string, outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** flatten, off the event loop. */
+/** Asynchronous `flatten`, executed off the event loop. */
 export function flattenAsync(input: TensorLike, options: { dims: Ints | string | List<Int | string>; outDim: string; signal?: Signal | null }): Promise<Tensor>;
 export function flattenAsync(input: TensorLike, dims: Ints | string | List<Int | string>, outDim: string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12850,28 +12850,28 @@ export function flattenAsync(input: TensorLike, dims: Ints | string | List<Int |
  */
 export function unflatten(input: TensorLike, options: { dim: Int; sizes: Ints }): Tensor;
 export function unflatten(input: TensorLike, dim: Int, sizes: Ints): Tensor;
-/** unflatten, off the event loop. */
+/** Asynchronous `unflatten`, executed off the event loop. */
 export function unflattenAsync(input: TensorLike, options: { dim: Int; sizes: Ints; signal?: Signal | null }): Promise<Tensor>;
 export function unflattenAsync(input: TensorLike, dim: Int, sizes: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Flattens `input` to a contiguous 1-D tensor: a view if `input` is contiguous, otherwise a copy.
  */
 export function ravel(input: TensorLike): Tensor;
-/** ravel, off the event loop. */
+/** Asynchronous `ravel`, executed off the event loop. */
 export function ravelAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are an
  * error.
  */
 export function t(input: TensorLike): Tensor;
-/** t, off the event loop. */
+/** Asynchronous `t`, executed off the event loop. */
 export function tAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Swaps dimensions `dim0` and `dim1`. Returns a view.
  */
 export function transpose(input: TensorLike, options: { dim0: Int | string; dim1: Int | string }): Tensor;
 export function transpose(input: TensorLike, dim0: Int | string, dim1: Int | string): Tensor;
-/** transpose, off the event loop. */
+/** Asynchronous `transpose`, executed off the event loop. */
 export function transposeAsync(input: TensorLike, options: { dim0: Int | string; dim1: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function transposeAsync(input: TensorLike, dim0: Int | string, dim1: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12879,7 +12879,7 @@ export function transposeAsync(input: TensorLike, dim0: Int | string, dim1: Int 
  */
 export function swapaxes(input: TensorLike, options: { axis0: Int | string; axis1: Int | string }): Tensor;
 export function swapaxes(input: TensorLike, axis0: Int | string, axis1: Int | string): Tensor;
-/** swapaxes, off the event loop. */
+/** Asynchronous `swapaxes`, executed off the event loop. */
 export function swapaxesAsync(input: TensorLike, options: { axis0: Int | string; axis1: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function swapaxesAsync(input: TensorLike, axis0: Int | string, axis1: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12889,7 +12889,7 @@ export function swapaxesAsync(input: TensorLike, axis0: Int | string, axis1: Int
  */
 export function swapdims(input: TensorLike, options: { dim0: Int | string; dim1: Int | string }): Tensor;
 export function swapdims(input: TensorLike, dim0: Int | string, dim1: Int | string): Tensor;
-/** swapdims, off the event loop. */
+/** Asynchronous `swapdims`, executed off the event loop. */
 export function swapdimsAsync(input: TensorLike, options: { dim0: Int | string; dim1: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function swapdimsAsync(input: TensorLike, dim0: Int | string, dim1: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12899,7 +12899,7 @@ export function swapdimsAsync(input: TensorLike, dim0: Int | string, dim1: Int |
 export function permute(input: TensorLike, ...dims: (Int | string)[]): Tensor;
 export function permute(input: TensorLike, options: { dims: Ints | string | List<Int | string> }): Tensor;
 export function permute(input: TensorLike, dims: Ints | string | List<Int | string>): Tensor;
-/** permute, off the event loop. */
+/** Asynchronous `permute`, executed off the event loop. */
 export function permuteAsync(input: TensorLike, ...dims: (Int | string)[]): Promise<Tensor>;
 export function permuteAsync(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
 export function permuteAsync(input: TensorLike, options: { dims: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
@@ -12915,10 +12915,10 @@ export function movedim(input: TensorLike, source: Int | string, destination: In
  */
 export function movedim(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string> }): Tensor;
 export function movedim(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>): Tensor;
-/** movedim, off the event loop. */
+/** Asynchronous `movedim`, executed off the event loop. */
 export function movedimAsync(input: TensorLike, options: { source: Int | string; destination: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function movedimAsync(input: TensorLike, source: Int | string, destination: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** movedim, off the event loop. */
+/** Asynchronous `movedim`, executed off the event loop. */
 export function movedimAsync(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
 export function movedimAsync(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12936,10 +12936,10 @@ export function moveaxis(input: TensorLike, source: Int | string, destination: I
  */
 export function moveaxis(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string> }): Tensor;
 export function moveaxis(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>): Tensor;
-/** moveaxis, off the event loop. */
+/** Asynchronous `moveaxis`, executed off the event loop. */
 export function moveaxisAsync(input: TensorLike, options: { source: Int | string; destination: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function moveaxisAsync(input: TensorLike, source: Int | string, destination: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** moveaxis, off the event loop. */
+/** Asynchronous `moveaxis`, executed off the event loop. */
 export function moveaxisAsync(input: TensorLike, options: { source: Ints | string | List<Int | string>; destination: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
 export function moveaxisAsync(input: TensorLike, source: Ints | string | List<Int | string>, destination: Ints | string | List<Int | string>, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -12947,7 +12947,7 @@ export function moveaxisAsync(input: TensorLike, source: Ints | string | List<In
  * conjugates. Returns a view.
  */
 export function adjoint(input: TensorLike): Tensor;
-/** adjoint, off the event loop. */
+/** Asynchronous `adjoint`, executed off the event loop. */
 export function adjointAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Broadcasts `input` to the shape `size`. Equivalent to `expand`.
@@ -12955,7 +12955,7 @@ export function adjointAsync(input: TensorLike, options?: { signal?: Signal | nu
 export function broadcastTo(input: TensorLike, ...size: Int[]): Tensor;
 export function broadcastTo(input: TensorLike, options: { size: Ints }): Tensor;
 export function broadcastTo(input: TensorLike, size: Ints): Tensor;
-/** broadcastTo, off the event loop. */
+/** Asynchronous `broadcastTo`, executed off the event loop. */
 export function broadcastToAsync(input: TensorLike, ...size: Int[]): Promise<Tensor>;
 export function broadcastToAsync(input: TensorLike, ...sizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
 export function broadcastToAsync(input: TensorLike, options: { size: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -12975,12 +12975,12 @@ export function squeeze(input: TensorLike, dim: Int | string): Tensor;
 export function squeeze(input: TensorLike, ...dim: (Int | string)[]): Tensor;
 export function squeeze(input: TensorLike, options: { dim: Ints | string | List<Int | string> }): Tensor;
 export function squeeze(input: TensorLike, dim: Ints | string | List<Int | string>): Tensor;
-/** squeeze, off the event loop. */
+/** Asynchronous `squeeze`, executed off the event loop. */
 export function squeezeAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** squeeze, off the event loop. */
+/** Asynchronous `squeeze`, executed off the event loop. */
 export function squeezeAsync(input: TensorLike, options: { dim: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function squeezeAsync(input: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** squeeze, off the event loop. */
+/** Asynchronous `squeeze`, executed off the event loop. */
 export function squeezeAsync(input: TensorLike, ...dim: (Int | string)[]): Promise<Tensor>;
 export function squeezeAsync(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { signal?: Signal | null }]): Promise<Tensor>;
 export function squeezeAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; signal?: Signal | null }): Promise<Tensor>;
@@ -12990,7 +12990,7 @@ export function squeezeAsync(input: TensorLike, dim: Ints | string | List<Int | 
  */
 export function unsqueeze(input: TensorLike, options: { dim: Int }): Tensor;
 export function unsqueeze(input: TensorLike, dim: Int): Tensor;
-/** unsqueeze, off the event loop. */
+/** Asynchronous `unsqueeze`, executed off the event loop. */
 export function unsqueezeAsync(input: TensorLike, options: { dim: Int; signal?: Signal | null }): Promise<Tensor>;
 export function unsqueezeAsync(input: TensorLike, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13004,10 +13004,10 @@ export function narrow(input: TensorLike, dim: Int | string, start: Int, length:
  */
 export function narrow(input: TensorLike, options: { dim: Int | string; start: TensorLike; length: Int }): Tensor;
 export function narrow(input: TensorLike, dim: Int | string, start: TensorLike, length: Int): Tensor;
-/** narrow, off the event loop. */
+/** Asynchronous `narrow`, executed off the event loop. */
 export function narrowAsync(input: TensorLike, options: { dim: Int | string; start: Int; length: Int; signal?: Signal | null }): Promise<Tensor>;
 export function narrowAsync(input: TensorLike, dim: Int | string, start: Int, length: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** narrow, off the event loop. */
+/** Asynchronous `narrow`, executed off the event loop. */
 export function narrowAsync(input: TensorLike, options: { dim: Int | string; start: TensorLike; length: Int; signal?: Signal | null }): Promise<Tensor>;
 export function narrowAsync(input: TensorLike, dim: Int | string, start: TensorLike, length: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13015,7 +13015,7 @@ export function narrowAsync(input: TensorLike, dim: Int | string, start: TensorL
  */
 export function select(input: TensorLike, options: { dim: Int | string; index: Int }): Tensor;
 export function select(input: TensorLike, dim: Int | string, index: Int): Tensor;
-/** select, off the event loop. */
+/** Asynchronous `select`, executed off the event loop. */
 export function selectAsync(input: TensorLike, options: { dim: Int | string; index: Int; signal?: Signal | null }): Promise<Tensor>;
 export function selectAsync(input: TensorLike, dim: Int | string, index: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13026,7 +13026,7 @@ export function selectAsync(input: TensorLike, dim: Int | string, index: Int, op
 export function asStrided(input: TensorLike, options: { size: Ints; stride: Ints; storageOffset?: Int | null }): Tensor;
 export function asStrided(input: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
 export function asStrided(input: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
-/** asStrided, off the event loop. */
+/** Asynchronous `asStrided`, executed off the event loop. */
 export function asStridedAsync(input: TensorLike, options: { size: Ints; stride: Ints; storageOffset?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 export function asStridedAsync(input: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null; signal?: Signal | null }): Promise<Tensor>;
 export function asStridedAsync(input: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -13047,18 +13047,18 @@ export function diagonal(input: TensorLike, offset: Int, dim1: Int | string, dim
  * Default: `offset` 0.
  */
 export function diagonal(input: TensorLike, options: { outdim: string; dim1: Int | string; dim2: Int | string; offset?: Int }): Tensor;
-/** diagonal, off the event loop. */
+/** Asynchronous `diagonal`, executed off the event loop. */
 export function diagonalAsync(input: TensorLike, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalAsync(input: TensorLike, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalAsync(input: TensorLike, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalAsync(input: TensorLike, offset: Int, dim1: Int | string, dim2: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** diagonal, off the event loop. */
+/** Asynchronous `diagonal`, executed off the event loop. */
 export function diagonalAsync(input: TensorLike, options: { outdim: string; dim1: Int | string; dim2: Int | string; offset?: Int; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a tensor that shares memory with `input`, detached from the autograd graph.
  */
 export function detach(input: TensorLike): Tensor;
-/** detach, off the event loop. */
+/** Asynchronous `detach`, executed off the event loop. */
 export function detachAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Splits `input` into its slices along dimension `dim`, and removes the dimension. Returns views.
@@ -13067,7 +13067,7 @@ export function detachAsync(input: TensorLike, options?: { signal?: Signal | nul
  */
 export function unbind(input: TensorLike, options?: { dim?: Int | string }): Tensor[];
 export function unbind(input: TensorLike, dim: Int | string): Tensor[];
-/** unbind, off the event loop. */
+/** Asynchronous `unbind`, executed off the event loop. */
 export function unbindAsync(input: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unbindAsync(input: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -13090,11 +13090,11 @@ export function split(input: TensorLike, splitSize: Int, dim: Int | string): Ten
 export function split(input: TensorLike, options: { splitSize: Ints; dim?: Int | string }): Tensor[];
 export function split(input: TensorLike, splitSize: Ints, options?: { dim?: Int | string }): Tensor[];
 export function split(input: TensorLike, splitSize: Ints, dim: Int | string): Tensor[];
-/** split, off the event loop. */
+/** Asynchronous `split`, executed off the event loop. */
 export function splitAsync(input: TensorLike, options: { splitSize: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitAsync(input: TensorLike, splitSize: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitAsync(input: TensorLike, splitSize: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** split, off the event loop. */
+/** Asynchronous `split`, executed off the event loop. */
 export function splitAsync(input: TensorLike, options: { splitSize: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitAsync(input: TensorLike, splitSize: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitAsync(input: TensorLike, splitSize: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13107,7 +13107,7 @@ export function splitAsync(input: TensorLike, splitSize: Ints, dim: Int | string
 export function splitWithSizes(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string }): Tensor[];
 export function splitWithSizes(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
 export function splitWithSizes(input: TensorLike, splitSizes: Ints, dim: Int | string): Tensor[];
-/** splitWithSizes, off the event loop. */
+/** Asynchronous `splitWithSizes`, executed off the event loop. */
 export function splitWithSizesAsync(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitWithSizesAsync(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitWithSizesAsync(input: TensorLike, splitSizes: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13120,7 +13120,7 @@ export function splitWithSizesAsync(input: TensorLike, splitSizes: Ints, dim: In
 export function chunk(input: TensorLike, options: { chunks: Int; dim?: Int | string }): Tensor[];
 export function chunk(input: TensorLike, chunks: Int, options?: { dim?: Int | string }): Tensor[];
 export function chunk(input: TensorLike, chunks: Int, dim: Int | string): Tensor[];
-/** chunk, off the event loop. */
+/** Asynchronous `chunk`, executed off the event loop. */
 export function chunkAsync(input: TensorLike, options: { chunks: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function chunkAsync(input: TensorLike, chunks: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function chunkAsync(input: TensorLike, chunks: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13133,7 +13133,7 @@ export function chunkAsync(input: TensorLike, chunks: Int, dim: Int | string, op
 export function unsafeChunk(input: TensorLike, options: { chunks: Int; dim?: Int | string }): Tensor[];
 export function unsafeChunk(input: TensorLike, chunks: Int, options?: { dim?: Int | string }): Tensor[];
 export function unsafeChunk(input: TensorLike, chunks: Int, dim: Int | string): Tensor[];
-/** unsafeChunk, off the event loop. */
+/** Asynchronous `unsafeChunk`, executed off the event loop. */
 export function unsafeChunkAsync(input: TensorLike, options: { chunks: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeChunkAsync(input: TensorLike, chunks: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeChunkAsync(input: TensorLike, chunks: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13146,7 +13146,7 @@ export function unsafeChunkAsync(input: TensorLike, chunks: Int, dim: Int | stri
 export function unsafeSplit(input: TensorLike, options: { splitSize: Int; dim?: Int | string }): Tensor[];
 export function unsafeSplit(input: TensorLike, splitSize: Int, options?: { dim?: Int | string }): Tensor[];
 export function unsafeSplit(input: TensorLike, splitSize: Int, dim: Int | string): Tensor[];
-/** unsafeSplit, off the event loop. */
+/** Asynchronous `unsafeSplit`, executed off the event loop. */
 export function unsafeSplitAsync(input: TensorLike, options: { splitSize: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeSplitAsync(input: TensorLike, splitSize: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeSplitAsync(input: TensorLike, splitSize: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13159,7 +13159,7 @@ export function unsafeSplitAsync(input: TensorLike, splitSize: Int, dim: Int | s
 export function unsafeSplitWithSizes(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string }): Tensor[];
 export function unsafeSplitWithSizes(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
 export function unsafeSplitWithSizes(input: TensorLike, splitSizes: Ints, dim: Int | string): Tensor[];
-/** unsafeSplitWithSizes, off the event loop. */
+/** Asynchronous `unsafeSplitWithSizes`, executed off the event loop. */
 export function unsafeSplitWithSizesAsync(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeSplitWithSizesAsync(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeSplitWithSizesAsync(input: TensorLike, splitSizes: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13188,15 +13188,15 @@ export function tensorSplit(input: TensorLike, indices: Ints, dim: Int | string)
 export function tensorSplit(input: TensorLike, options: { tensorIndicesOrSections: TensorLike; dim?: Int | string }): Tensor[];
 export function tensorSplit(input: TensorLike, tensorIndicesOrSections: TensorLike, options?: { dim?: Int | string }): Tensor[];
 export function tensorSplit(input: TensorLike, tensorIndicesOrSections: TensorLike, dim: Int | string): Tensor[];
-/** tensorSplit, off the event loop. */
+/** Asynchronous `tensorSplit`, executed off the event loop. */
 export function tensorSplitAsync(input: TensorLike, options: { sections: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function tensorSplitAsync(input: TensorLike, sections: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function tensorSplitAsync(input: TensorLike, sections: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** tensorSplit, off the event loop. */
+/** Asynchronous `tensorSplit`, executed off the event loop. */
 export function tensorSplitAsync(input: TensorLike, options: { indices: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function tensorSplitAsync(input: TensorLike, indices: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function tensorSplitAsync(input: TensorLike, indices: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** tensorSplit, off the event loop. */
+/** Asynchronous `tensorSplit`, executed off the event loop. */
 export function tensorSplitAsync(input: TensorLike, options: { tensorIndicesOrSections: TensorLike; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function tensorSplitAsync(input: TensorLike, tensorIndicesOrSections: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function tensorSplitAsync(input: TensorLike, tensorIndicesOrSections: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13211,10 +13211,10 @@ export function hsplit(input: TensorLike, sections: Int): Tensor[];
  */
 export function hsplit(input: TensorLike, options: { indices: Ints }): Tensor[];
 export function hsplit(input: TensorLike, indices: Ints): Tensor[];
-/** hsplit, off the event loop. */
+/** Asynchronous `hsplit`, executed off the event loop. */
 export function hsplitAsync(input: TensorLike, options: { sections: Int; signal?: Signal | null }): Promise<Tensor[]>;
 export function hsplitAsync(input: TensorLike, sections: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** hsplit, off the event loop. */
+/** Asynchronous `hsplit`, executed off the event loop. */
 export function hsplitAsync(input: TensorLike, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function hsplitAsync(input: TensorLike, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -13227,10 +13227,10 @@ export function vsplit(input: TensorLike, sections: Int): Tensor[];
  */
 export function vsplit(input: TensorLike, options: { indices: Ints }): Tensor[];
 export function vsplit(input: TensorLike, indices: Ints): Tensor[];
-/** vsplit, off the event loop. */
+/** Asynchronous `vsplit`, executed off the event loop. */
 export function vsplitAsync(input: TensorLike, options: { sections: Int; signal?: Signal | null }): Promise<Tensor[]>;
 export function vsplitAsync(input: TensorLike, sections: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** vsplit, off the event loop. */
+/** Asynchronous `vsplit`, executed off the event loop. */
 export function vsplitAsync(input: TensorLike, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function vsplitAsync(input: TensorLike, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -13243,10 +13243,10 @@ export function dsplit(input: TensorLike, sections: Int): Tensor[];
  */
 export function dsplit(input: TensorLike, options: { indices: Ints }): Tensor[];
 export function dsplit(input: TensorLike, indices: Ints): Tensor[];
-/** dsplit, off the event loop. */
+/** Asynchronous `dsplit`, executed off the event loop. */
 export function dsplitAsync(input: TensorLike, options: { sections: Int; signal?: Signal | null }): Promise<Tensor[]>;
 export function dsplitAsync(input: TensorLike, sections: Int, options?: { signal?: Signal | null }): Promise<Tensor[]>;
-/** dsplit, off the event loop. */
+/** Asynchronous `dsplit`, executed off the event loop. */
 export function dsplitAsync(input: TensorLike, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function dsplitAsync(input: TensorLike, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -13268,12 +13268,12 @@ export function viewCopy(input: TensorLike, size: Ints, options?: { out?: Tensor
  */
 export function viewCopy(input: TensorLike, options: { dtype: DType; out?: Tensor | null }): Tensor;
 export function viewCopy(input: TensorLike, dtype: DType, options?: { out?: Tensor | null }): Tensor;
-/** viewCopy, off the event loop. */
+/** Asynchronous `viewCopy`, executed off the event loop. */
 export function viewCopyAsync(input: TensorLike, ...size: Int[]): Promise<Tensor>;
 export function viewCopyAsync(input: TensorLike, ...sizeAndOptions: [...Int[], { out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
 export function viewCopyAsync(input: TensorLike, options: { size: Ints; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function viewCopyAsync(input: TensorLike, size: Ints, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** viewCopy, off the event loop. */
+/** Asynchronous `viewCopy`, executed off the event loop. */
 export function viewCopyAsync(input: TensorLike, options: { dtype: DType; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function viewCopyAsync(input: TensorLike, dtype: DType, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13288,7 +13288,7 @@ export function expandCopy(input: TensorLike, ...size: Int[]): Tensor;
 export function expandCopy(input: TensorLike, ...sizeAndOptions: [...Int[], { implicit?: boolean; out?: Tensor | null }]): Tensor;
 export function expandCopy(input: TensorLike, options: { size: Ints; implicit?: boolean; out?: Tensor | null }): Tensor;
 export function expandCopy(input: TensorLike, size: Ints, options?: { implicit?: boolean; out?: Tensor | null }): Tensor;
-/** expandCopy, off the event loop. */
+/** Asynchronous `expandCopy`, executed off the event loop. */
 export function expandCopyAsync(input: TensorLike, ...size: Int[]): Promise<Tensor>;
 export function expandCopyAsync(input: TensorLike, ...sizeAndOptions: [...Int[], { implicit?: boolean; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
 export function expandCopyAsync(input: TensorLike, options: { size: Ints; implicit?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13303,7 +13303,7 @@ export function permuteCopy(input: TensorLike, ...dims: (Int | string)[]): Tenso
 export function permuteCopy(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { out?: Tensor | null }]): Tensor;
 export function permuteCopy(input: TensorLike, options: { dims: Ints | string | List<Int | string>; out?: Tensor | null }): Tensor;
 export function permuteCopy(input: TensorLike, dims: Ints | string | List<Int | string>, options?: { out?: Tensor | null }): Tensor;
-/** permuteCopy, off the event loop. */
+/** Asynchronous `permuteCopy`, executed off the event loop. */
 export function permuteCopyAsync(input: TensorLike, ...dims: (Int | string)[]): Promise<Tensor>;
 export function permuteCopyAsync(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
 export function permuteCopyAsync(input: TensorLike, options: { dims: Ints | string | List<Int | string>; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13315,7 +13315,7 @@ export function permuteCopyAsync(input: TensorLike, dims: Ints | string | List<I
  */
 export function transposeCopy(input: TensorLike, options: { dim0: Int | string; dim1: Int | string; out?: Tensor | null }): Tensor;
 export function transposeCopy(input: TensorLike, dim0: Int | string, dim1: Int | string, options?: { out?: Tensor | null }): Tensor;
-/** transposeCopy, off the event loop. */
+/** Asynchronous `transposeCopy`, executed off the event loop. */
 export function transposeCopyAsync(input: TensorLike, options: { dim0: Int | string; dim1: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function transposeCopyAsync(input: TensorLike, dim0: Int | string, dim1: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13325,7 +13325,7 @@ export function transposeCopyAsync(input: TensorLike, dim0: Int | string, dim1: 
  * error.
  */
 export function tCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** tCopy, off the event loop. */
+/** Asynchronous `tCopy`, executed off the event loop. */
 export function tCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `squeeze` as a contiguous copy instead of a view.
@@ -13349,12 +13349,12 @@ export function squeezeCopy(input: TensorLike, ...dim: (Int | string)[]): Tensor
 export function squeezeCopy(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { out?: Tensor | null }]): Tensor;
 export function squeezeCopy(input: TensorLike, options: { dim: Ints | string | List<Int | string>; out?: Tensor | null }): Tensor;
 export function squeezeCopy(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { out?: Tensor | null }): Tensor;
-/** squeezeCopy, off the event loop. */
+/** Asynchronous `squeezeCopy`, executed off the event loop. */
 export function squeezeCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** squeezeCopy, off the event loop. */
+/** Asynchronous `squeezeCopy`, executed off the event loop. */
 export function squeezeCopyAsync(input: TensorLike, options: { dim: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function squeezeCopyAsync(input: TensorLike, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/** squeezeCopy, off the event loop. */
+/** Asynchronous `squeezeCopy`, executed off the event loop. */
 export function squeezeCopyAsync(input: TensorLike, ...dim: (Int | string)[]): Promise<Tensor>;
 export function squeezeCopyAsync(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
 export function squeezeCopyAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13366,7 +13366,7 @@ export function squeezeCopyAsync(input: TensorLike, dim: Ints | string | List<In
  */
 export function unsqueezeCopy(input: TensorLike, options: { dim: Int; out?: Tensor | null }): Tensor;
 export function unsqueezeCopy(input: TensorLike, dim: Int, options?: { out?: Tensor | null }): Tensor;
-/** unsqueezeCopy, off the event loop. */
+/** Asynchronous `unsqueezeCopy`, executed off the event loop. */
 export function unsqueezeCopyAsync(input: TensorLike, options: { dim: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function unsqueezeCopyAsync(input: TensorLike, dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13376,7 +13376,7 @@ export function unsqueezeCopyAsync(input: TensorLike, dim: Int, options?: { out?
  */
 export function narrowCopy(input: TensorLike, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null }): Tensor;
 export function narrowCopy(input: TensorLike, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
-/** narrowCopy, off the event loop. */
+/** Asynchronous `narrowCopy`, executed off the event loop. */
 export function narrowCopyAsync(input: TensorLike, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function narrowCopyAsync(input: TensorLike, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13386,7 +13386,7 @@ export function narrowCopyAsync(input: TensorLike, dim: Int | string, start: Int
  */
 export function selectCopy(input: TensorLike, options: { dim: Int | string; index: Int; out?: Tensor | null }): Tensor;
 export function selectCopy(input: TensorLike, dim: Int | string, index: Int, options?: { out?: Tensor | null }): Tensor;
-/** selectCopy, off the event loop. */
+/** Asynchronous `selectCopy`, executed off the event loop. */
 export function selectCopyAsync(input: TensorLike, options: { dim: Int | string; index: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function selectCopyAsync(input: TensorLike, dim: Int | string, index: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13402,7 +13402,7 @@ export function sliceCopy(input: TensorLike, dim: Int | string, options?: { star
 export function sliceCopy(input: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
 export function sliceCopy(input: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; out?: Tensor | null }): Tensor;
 export function sliceCopy(input: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null }): Tensor;
-/** sliceCopy, off the event loop. */
+/** Asynchronous `sliceCopy`, executed off the event loop. */
 export function sliceCopyAsync(input: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function sliceCopyAsync(input: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function sliceCopyAsync(input: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13418,7 +13418,7 @@ export function sliceCopyAsync(input: TensorLike, dim: Int | string, start: Int 
 export function asStridedCopy(input: TensorLike, options: { size: Ints; stride: Ints; storageOffset?: Int | null; out?: Tensor | null }): Tensor;
 export function asStridedCopy(input: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null; out?: Tensor | null }): Tensor;
 export function asStridedCopy(input: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null, options?: { out?: Tensor | null }): Tensor;
-/** asStridedCopy, off the event loop. */
+/** Asynchronous `asStridedCopy`, executed off the event loop. */
 export function asStridedCopyAsync(input: TensorLike, options: { size: Ints; stride: Ints; storageOffset?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function asStridedCopyAsync(input: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function asStridedCopyAsync(input: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13430,7 +13430,7 @@ export function asStridedCopyAsync(input: TensorLike, size: Ints, stride: Ints, 
  */
 export function unfoldCopy(input: TensorLike, options: { dimension: Int | string; size: Int; step: Int; out?: Tensor | null }): Tensor;
 export function unfoldCopy(input: TensorLike, dimension: Int | string, size: Int, step: Int, options?: { out?: Tensor | null }): Tensor;
-/** unfoldCopy, off the event loop. */
+/** Asynchronous `unfoldCopy`, executed off the event loop. */
 export function unfoldCopyAsync(input: TensorLike, options: { dimension: Int | string; size: Int; step: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function unfoldCopyAsync(input: TensorLike, dimension: Int | string, size: Int, step: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
@@ -13445,7 +13445,7 @@ export function diagonalCopy(input: TensorLike, options?: { offset?: Int; dim1?:
 export function diagonalCopy(input: TensorLike, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; out?: Tensor | null }): Tensor;
 export function diagonalCopy(input: TensorLike, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; out?: Tensor | null }): Tensor;
 export function diagonalCopy(input: TensorLike, offset: Int, dim1: Int | string, dim2: Int | string, options?: { out?: Tensor | null }): Tensor;
-/** diagonalCopy, off the event loop. */
+/** Asynchronous `diagonalCopy`, executed off the event loop. */
 export function diagonalCopyAsync(input: TensorLike, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalCopyAsync(input: TensorLike, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function diagonalCopyAsync(input: TensorLike, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13456,7 +13456,7 @@ export function diagonalCopyAsync(input: TensorLike, offset: Int, dim1: Int | st
  * Returns a tensor that shares memory with `input`, detached from the autograd graph.
  */
 export function detachCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** detachCopy, off the event loop. */
+/** Asynchronous `detachCopy`, executed off the event loop. */
 export function detachCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `unbind` as a contiguous copy instead of a view.
@@ -13467,7 +13467,7 @@ export function detachCopyAsync(input: TensorLike, options?: { out?: Tensor | nu
  */
 export function unbindCopy(input: TensorLike, options?: { dim?: Int | string }): Tensor[];
 export function unbindCopy(input: TensorLike, dim: Int | string): Tensor[];
-/** unbindCopy, off the event loop. */
+/** Asynchronous `unbindCopy`, executed off the event loop. */
 export function unbindCopyAsync(input: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unbindCopyAsync(input: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
@@ -13481,7 +13481,7 @@ export function unbindCopyAsync(input: TensorLike, dim: Int | string, options?: 
 export function splitCopy(input: TensorLike, options: { splitSize: Int; dim?: Int | string }): Tensor[];
 export function splitCopy(input: TensorLike, splitSize: Int, options?: { dim?: Int | string }): Tensor[];
 export function splitCopy(input: TensorLike, splitSize: Int, dim: Int | string): Tensor[];
-/** splitCopy, off the event loop. */
+/** Asynchronous `splitCopy`, executed off the event loop. */
 export function splitCopyAsync(input: TensorLike, options: { splitSize: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitCopyAsync(input: TensorLike, splitSize: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitCopyAsync(input: TensorLike, splitSize: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13496,7 +13496,7 @@ export function splitCopyAsync(input: TensorLike, splitSize: Int, dim: Int | str
 export function splitWithSizesCopy(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string }): Tensor[];
 export function splitWithSizesCopy(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
 export function splitWithSizesCopy(input: TensorLike, splitSizes: Ints, dim: Int | string): Tensor[];
-/** splitWithSizesCopy, off the event loop. */
+/** Asynchronous `splitWithSizesCopy`, executed off the event loop. */
 export function splitWithSizesCopyAsync(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
@@ -13509,7 +13509,7 @@ export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, dim
  * Dtypes: complex.
  */
 export function viewAsRealCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** viewAsRealCopy, off the event loop. */
+/** Asynchronous `viewAsRealCopy`, executed off the event loop. */
 export function viewAsRealCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `viewAsComplex` as a contiguous copy instead of a view.
@@ -13520,7 +13520,7 @@ export function viewAsRealCopyAsync(input: TensorLike, options?: { out?: Tensor 
  * Dtypes: float16, float32 and float64.
  */
 export function viewAsComplexCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** viewAsComplexCopy, off the event loop. */
+/** Asynchronous `viewAsComplexCopy`, executed off the event loop. */
 export function viewAsComplexCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `indices` as a contiguous copy instead of a view.
@@ -13529,7 +13529,7 @@ export function viewAsComplexCopyAsync(input: TensorLike, options?: { out?: Tens
  * with the tensor.
  */
 export function indicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** indicesCopy, off the event loop. */
+/** Asynchronous `indicesCopy`, executed off the event loop. */
 export function indicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `values` as a contiguous copy instead of a view.
@@ -13537,7 +13537,7 @@ export function indicesCopyAsync(input: TensorLike, options?: { out?: Tensor | n
  * Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
  */
 export function valuesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** valuesCopy, off the event loop. */
+/** Asynchronous `valuesCopy`, executed off the event loop. */
 export function valuesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `crowIndices` as a contiguous copy instead of a view.
@@ -13546,7 +13546,7 @@ export function valuesCopyAsync(input: TensorLike, options?: { out?: Tensor | nu
  * nnz. Shares memory with the tensor.
  */
 export function crowIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** crowIndicesCopy, off the event loop. */
+/** Asynchronous `crowIndicesCopy`, executed off the event loop. */
 export function crowIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `colIndices` as a contiguous copy instead of a view.
@@ -13555,7 +13555,7 @@ export function crowIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor
  * the tensor.
  */
 export function colIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** colIndicesCopy, off the event loop. */
+/** Asynchronous `colIndicesCopy`, executed off the event loop. */
 export function colIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `ccolIndices` as a contiguous copy instead of a view.
@@ -13564,7 +13564,7 @@ export function colIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor 
  * by nnz. Shares memory with the tensor.
  */
 export function ccolIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** ccolIndicesCopy, off the event loop. */
+/** Asynchronous `ccolIndicesCopy`, executed off the event loop. */
 export function ccolIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Computes `rowIndices` as a contiguous copy instead of a view.
@@ -13573,13 +13573,13 @@ export function ccolIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor
  * tensor.
  */
 export function rowIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** rowIndicesCopy, off the event loop. */
+/** Asynchronous `rowIndicesCopy`, executed off the event loop. */
 export function rowIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Returns a contiguous copy of `input`.
  */
 export function aliasCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-/** aliasCopy, off the event loop. */
+/** Asynchronous `aliasCopy`, executed off the event loop. */
 export function aliasCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export namespace fft {
   /**
@@ -13596,7 +13596,7 @@ export namespace fft {
   export function fft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fft(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fft(input: TensorLike, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** fft, off the event loop. */
+  /** Asynchronous `fft`, executed off the event loop. */
   export function fftAsync(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function fftAsync(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function fftAsync(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13615,7 +13615,7 @@ export namespace fft {
   export function ifft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifft(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifft(input: TensorLike, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** ifft, off the event loop. */
+  /** Asynchronous `ifft`, executed off the event loop. */
   export function ifftAsync(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ifftAsync(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ifftAsync(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13634,7 +13634,7 @@ export namespace fft {
   export function rfft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfft(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfft(input: TensorLike, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** rfft, off the event loop. */
+  /** Asynchronous `rfft`, executed off the event loop. */
   export function rfftAsync(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfftAsync(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfftAsync(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13654,7 +13654,7 @@ export namespace fft {
   export function irfft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfft(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfft(input: TensorLike, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** irfft, off the event loop. */
+  /** Asynchronous `irfft`, executed off the event loop. */
   export function irfftAsync(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function irfftAsync(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function irfftAsync(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13674,7 +13674,7 @@ export namespace fft {
   export function hfft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfft(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfft(input: TensorLike, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** hfft, off the event loop. */
+  /** Asynchronous `hfft`, executed off the event loop. */
   export function hfftAsync(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hfftAsync(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hfftAsync(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13693,7 +13693,7 @@ export namespace fft {
   export function ihfft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfft(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfft(input: TensorLike, n: Int | null, dim: Int | string, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** ihfft, off the event loop. */
+  /** Asynchronous `ihfft`, executed off the event loop. */
   export function ihfftAsync(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ihfftAsync(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ihfftAsync(input: TensorLike, n: Int | null, dim: Int | string, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13712,7 +13712,7 @@ export namespace fft {
   export function fft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** fft2, off the event loop. */
+  /** Asynchronous `fft2`, executed off the event loop. */
   export function fft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function fft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function fft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13731,7 +13731,7 @@ export namespace fft {
   export function fftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** fftn, off the event loop. */
+  /** Asynchronous `fftn`, executed off the event loop. */
   export function fftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function fftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function fftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13750,7 +13750,7 @@ export namespace fft {
   export function ifft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** ifft2, off the event loop. */
+  /** Asynchronous `ifft2`, executed off the event loop. */
   export function ifft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ifft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ifft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13770,7 +13770,7 @@ export namespace fft {
   export function ifftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** ifftn, off the event loop. */
+  /** Asynchronous `ifftn`, executed off the event loop. */
   export function ifftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ifftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ifftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13789,7 +13789,7 @@ export namespace fft {
   export function rfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** rfft2, off the event loop. */
+  /** Asynchronous `rfft2`, executed off the event loop. */
   export function rfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13808,7 +13808,7 @@ export namespace fft {
   export function rfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** rfftn, off the event loop. */
+  /** Asynchronous `rfftn`, executed off the event loop. */
   export function rfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13828,7 +13828,7 @@ export namespace fft {
   export function irfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** irfft2, off the event loop. */
+  /** Asynchronous `irfft2`, executed off the event loop. */
   export function irfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function irfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function irfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13848,7 +13848,7 @@ export namespace fft {
   export function irfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** irfftn, off the event loop. */
+  /** Asynchronous `irfftn`, executed off the event loop. */
   export function irfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function irfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function irfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13868,7 +13868,7 @@ export namespace fft {
   export function hfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** hfft2, off the event loop. */
+  /** Asynchronous `hfft2`, executed off the event loop. */
   export function hfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13889,7 +13889,7 @@ export namespace fft {
   export function hfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** hfftn, off the event loop. */
+  /** Asynchronous `hfftn`, executed off the event loop. */
   export function hfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13909,7 +13909,7 @@ export namespace fft {
   export function ihfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfft2(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** ihfft2, off the event loop. */
+  /** Asynchronous `ihfft2`, executed off the event loop. */
   export function ihfft2Async(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ihfft2Async(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string>; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ihfft2Async(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string>, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13928,7 +13928,7 @@ export namespace fft {
   export function ihfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfftn(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, norm: 'backward' | 'ortho' | 'forward' | null, options?: { out?: Tensor | null }): Tensor;
-  /** ihfftn, off the event loop. */
+  /** Asynchronous `ihfftn`, executed off the event loop. */
   export function ihfftnAsync(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ihfftnAsync(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | List<Int | string> | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ihfftnAsync(input: TensorLike, s: Ints | null, dim: Ints | string | List<Int | string> | null, options?: { norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -13939,7 +13939,7 @@ export namespace fft {
    */
   export function fftshift(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null }): Tensor;
   export function fftshift(input: TensorLike, dim: Ints | string | List<Int | string> | null): Tensor;
-  /** fftshift, off the event loop. */
+  /** Asynchronous `fftshift`, executed off the event loop. */
   export function fftshiftAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
   export function fftshiftAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -13947,7 +13947,7 @@ export namespace fft {
    */
   export function ifftshift(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null }): Tensor;
   export function ifftshift(input: TensorLike, dim: Ints | string | List<Int | string> | null): Tensor;
-  /** ifftshift, off the event loop. */
+  /** Asynchronous `ifftshift`, executed off the event loop. */
   export function ifftshiftAsync(input: TensorLike, options?: { dim?: Ints | string | List<Int | string> | null; signal?: Signal | null }): Promise<Tensor>;
   export function ifftshiftAsync(input: TensorLike, dim: Ints | string | List<Int | string> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -13958,7 +13958,7 @@ export namespace fft {
    */
   export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-  /** fftfreq, off the event loop. */
+  /** Asynchronous `fftfreq`, executed off the event loop. */
   export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -13969,7 +13969,7 @@ export namespace fft {
    */
   export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-  /** rfftfreq, off the event loop. */
+  /** Asynchronous `rfftfreq`, executed off the event loop. */
   export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 }
@@ -13981,7 +13981,7 @@ export namespace linalg {
    */
   export function matmul(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
   export function matmul(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** matmul, off the event loop. */
+  /** Asynchronous `matmul`, executed off the event loop. */
   export function matmulAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matmulAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -13992,7 +13992,7 @@ export namespace linalg {
    */
   export function cross(input: TensorLike, options: { other: TensorLike; dim?: Int | string; out?: Tensor | null }): Tensor;
   export function cross(input: TensorLike, other: TensorLike, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
-  /** cross, off the event loop. */
+  /** Asynchronous `cross`, executed off the event loop. */
   export function crossAsync(input: TensorLike, options: { other: TensorLike; dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function crossAsync(input: TensorLike, other: TensorLike, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14002,7 +14002,7 @@ export namespace linalg {
    * Default: `offset` 0, `dim1` -2, `dim2` -1.
    */
   export function diagonal(A: TensorLike, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string }): Tensor;
-  /** diagonal, off the event loop. */
+  /** Asynchronous `diagonal`, executed off the event loop. */
   export function diagonalAsync(A: TensorLike, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the dot product of vectors along `dim`: the sum of `conj(x) * y`. The other dimensions
@@ -14012,7 +14012,7 @@ export namespace linalg {
    */
   export function vecdot(x: TensorLike, options: { y: TensorLike; dim?: Int | string; out?: Tensor | null }): Tensor;
   export function vecdot(x: TensorLike, y: TensorLike, options?: { dim?: Int | string; out?: Tensor | null }): Tensor;
-  /** vecdot, off the event loop. */
+  /** Asynchronous `vecdot`, executed off the event loop. */
   export function vecdotAsync(x: TensorLike, options: { y: TensorLike; dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function vecdotAsync(x: TensorLike, y: TensorLike, options?: { dim?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14022,7 +14022,7 @@ export namespace linalg {
    * Dtypes: integers, floats and complex.
    */
   export function multiDot(tensors: List<TensorLike>, options?: { out?: Tensor | null }): Tensor;
-  /** multiDot, off the event loop. */
+  /** Asynchronous `multiDot`, executed off the event loop. */
   export function multiDotAsync(tensors: List<TensorLike>, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Raises square matrices to the integer power `n`, by repeated squaring. Negative powers are
@@ -14032,7 +14032,7 @@ export namespace linalg {
    */
   export function matrixPower(input: TensorLike, options: { n: Int; out?: Tensor | null }): Tensor;
   export function matrixPower(input: TensorLike, n: Int, options?: { out?: Tensor | null }): Tensor;
-  /** matrixPower, off the event loop. */
+  /** Asynchronous `matrixPower`, executed off the event loop. */
   export function matrixPowerAsync(input: TensorLike, options: { n: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixPowerAsync(input: TensorLike, n: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14043,7 +14043,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function matrixExp(input: TensorLike): Tensor;
-  /** matrixExp, off the event loop. */
+  /** Asynchronous `matrixExp`, executed off the event loop. */
   export function matrixExpAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the Vandermonde matrices of vectors `x` of shape (..., n): row i contains the powers
@@ -14053,7 +14053,7 @@ export namespace linalg {
    * Dtypes: integers, floats and complex.
    */
   export function vander(x: TensorLike, options?: { N?: Int | null }): Tensor;
-  /** vander, off the event loop. */
+  /** Asynchronous `vander`, executed off the event loop. */
   export function vanderAsync(x: TensorLike, options?: { N?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the inverse of a tensor for `tensordot` over `ind` dimensions. The product of the
@@ -14063,7 +14063,7 @@ export namespace linalg {
    */
   export function tensorinv(input: TensorLike, options?: { ind?: Int; out?: Tensor | null }): Tensor;
   export function tensorinv(input: TensorLike, ind: Int, options?: { out?: Tensor | null }): Tensor;
-  /** tensorinv, off the event loop. */
+  /** Asynchronous `tensorinv`, executed off the event loop. */
   export function tensorinvAsync(input: TensorLike, options?: { ind?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function tensorinvAsync(input: TensorLike, ind: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14075,7 +14075,7 @@ export namespace linalg {
   export function tensorsolve(input: TensorLike, options: { other: TensorLike; dims?: Ints | null; out?: Tensor | null }): Tensor;
   export function tensorsolve(input: TensorLike, other: TensorLike, options?: { dims?: Ints | null; out?: Tensor | null }): Tensor;
   export function tensorsolve(input: TensorLike, other: TensorLike, dims: Ints | null, options?: { out?: Tensor | null }): Tensor;
-  /** tensorsolve, off the event loop. */
+  /** Asynchronous `tensorsolve`, executed off the event loop. */
   export function tensorsolveAsync(input: TensorLike, options: { other: TensorLike; dims?: Ints | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function tensorsolveAsync(input: TensorLike, other: TensorLike, options?: { dims?: Ints | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function tensorsolveAsync(input: TensorLike, other: TensorLike, dims: Ints | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14088,7 +14088,7 @@ export namespace linalg {
    * Dtypes: floats and complex. Default: `upper` false, `checkErrors` false.
    */
   export function choleskyEx(input: TensorLike, options?: { upper?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { L: Tensor; info: Tensor } | null }): { L: Tensor; info: Tensor };
-  /** choleskyEx, off the event loop. */
+  /** Asynchronous `choleskyEx`, executed off the event loop. */
   export function choleskyExAsync(input: TensorLike, options?: { upper?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { L: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ L: Tensor; info: Tensor }>;
   /**
    * Computes the Cholesky decomposition A = L L^H of Hermitian positive-definite matrices (..., n,
@@ -14098,7 +14098,7 @@ export namespace linalg {
    * Dtypes: floats and complex. Default: `upper` false.
    */
   export function cholesky(input: TensorLike, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
-  /** cholesky, off the event loop. */
+  /** Asynchronous `cholesky`, executed off the event loop. */
   export function choleskyAsync(input: TensorLike, options?: { upper?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n), in
@@ -14110,7 +14110,7 @@ export namespace linalg {
    * Dtypes: floats and complex. Default: `pivot` true, `checkErrors` false.
    */
   export function luFactorEx(A: TensorLike, options?: { pivot?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LU: Tensor; pivots: Tensor; info: Tensor } | null }): { LU: Tensor; pivots: Tensor; info: Tensor };
-  /** luFactorEx, off the event loop. */
+  /** Asynchronous `luFactorEx`, executed off the event loop. */
   export function luFactorExAsync(A: TensorLike, options?: { pivot?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LU: Tensor; pivots: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor; info: Tensor }>;
   /**
    * Computes the LU decomposition with partial pivoting in compact form. A zero on the diagonal of
@@ -14119,7 +14119,7 @@ export namespace linalg {
    * Dtypes: floats and complex. Default: `pivot` true.
    */
   export function luFactor(A: TensorLike, options?: { pivot?: boolean; out?: readonly Tensor[] | { LU: Tensor; pivots: Tensor } | null }): { LU: Tensor; pivots: Tensor };
-  /** luFactor, off the event loop. */
+  /** Asynchronous `luFactor`, executed off the event loop. */
   export function luFactorAsync(A: TensorLike, options?: { pivot?: boolean; out?: readonly Tensor[] | { LU: Tensor; pivots: Tensor } | null; signal?: Signal | null }): Promise<{ LU: Tensor; pivots: Tensor }>;
   /**
    * Computes the LU decomposition A = P L U with partial pivoting of matrices (..., m, n): the
@@ -14129,7 +14129,7 @@ export namespace linalg {
    * Dtypes: floats and complex. Default: `pivot` true.
    */
   export function lu(A: TensorLike, options?: { pivot?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null }): { P: Tensor; L: Tensor; U: Tensor };
-  /** lu, off the event loop. */
+  /** Asynchronous `lu`, executed off the event loop. */
   export function luAsync(A: TensorLike, options?: { pivot?: boolean; out?: readonly Tensor[] | { P: Tensor; L: Tensor; U: Tensor } | null; signal?: Signal | null }): Promise<{ P: Tensor; L: Tensor; U: Tensor }>;
   /**
    * Computes the LDL decomposition A = L D L^T of symmetric matrices (..., n, n), or A = L D L^H
@@ -14141,7 +14141,7 @@ export namespace linalg {
    * Dtypes: floats and complex. Default: `hermitian` false, `checkErrors` false.
    */
   export function ldlFactorEx(input: TensorLike, options?: { hermitian?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor; info: Tensor } | null }): { LD: Tensor; pivots: Tensor; info: Tensor };
-  /** ldlFactorEx, off the event loop. */
+  /** Asynchronous `ldlFactorEx`, executed off the event loop. */
   export function ldlFactorExAsync(input: TensorLike, options?: { hermitian?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ LD: Tensor; pivots: Tensor; info: Tensor }>;
   /**
    * Computes the LDL decomposition of symmetric or Hermitian matrices. A zero of D is an error. See
@@ -14150,7 +14150,7 @@ export namespace linalg {
    * Dtypes: floats and complex. Default: `hermitian` false.
    */
   export function ldlFactor(input: TensorLike, options?: { hermitian?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor } | null }): { LD: Tensor; pivots: Tensor };
-  /** ldlFactor, off the event loop. */
+  /** Asynchronous `ldlFactor`, executed off the event loop. */
   export function ldlFactorAsync(input: TensorLike, options?: { hermitian?: boolean; out?: readonly Tensor[] | { LD: Tensor; pivots: Tensor } | null; signal?: Signal | null }): Promise<{ LD: Tensor; pivots: Tensor }>;
   /**
    * Computes the QR decomposition A = Q R of matrices (..., m, n), with orthonormal columns of Q
@@ -14162,7 +14162,7 @@ export namespace linalg {
    */
   export function qr(A: TensorLike, options?: { mode?: 'reduced' | 'complete' | 'r'; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
   export function qr(A: TensorLike, mode: 'reduced' | 'complete' | 'r', options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
-  /** qr, off the event loop. */
+  /** Asynchronous `qr`, executed off the event loop. */
   export function qrAsync(A: TensorLike, options?: { mode?: 'reduced' | 'complete' | 'r'; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null; signal?: Signal | null }): Promise<{ Q: Tensor; R: Tensor }>;
   export function qrAsync(A: TensorLike, mode: 'reduced' | 'complete' | 'r', options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null; signal?: Signal | null }): Promise<{ Q: Tensor; R: Tensor }>;
   /**
@@ -14174,7 +14174,7 @@ export namespace linalg {
    */
   export function householderProduct(input: TensorLike, options: { tau: TensorLike; out?: Tensor | null }): Tensor;
   export function householderProduct(input: TensorLike, tau: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** householderProduct, off the event loop. */
+  /** Asynchronous `householderProduct`, executed off the event loop. */
   export function householderProductAsync(input: TensorLike, options: { tau: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function householderProductAsync(input: TensorLike, tau: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14185,7 +14185,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function matrixSqrth(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** matrixSqrth, off the event loop. */
+  /** Asynchronous `matrixSqrth`, executed off the event loop. */
   export function matrixSqrthAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the polar decomposition A = U H of matrices (..., m, n), m >= n: U (..., m, n) with
@@ -14194,7 +14194,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function polar(A: TensorLike, options?: { out?: readonly Tensor[] | { U: Tensor; H: Tensor } | null }): { U: Tensor; H: Tensor };
-  /** polar, off the event loop. */
+  /** Asynchronous `polar`, executed off the event loop. */
   export function polarAsync(A: TensorLike, options?: { out?: readonly Tensor[] | { U: Tensor; H: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; H: Tensor }>;
   /**
    * Computes the determinant of square matrices (..., n, n).
@@ -14202,7 +14202,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function det(A: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** det, off the event loop. */
+  /** Asynchronous `det`, executed off the event loop. */
   export function detAsync(A: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the sign and the natural logarithm of the absolute value of the determinant of square
@@ -14212,7 +14212,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function slogdet(A: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null }): { sign: Tensor; logabsdet: Tensor };
-  /** slogdet, off the event loop. */
+  /** Asynchronous `slogdet`, executed off the event loop. */
   export function slogdetAsync(A: TensorLike, options?: { out?: readonly Tensor[] | { sign: Tensor; logabsdet: Tensor } | null; signal?: Signal | null }): Promise<{ sign: Tensor; logabsdet: Tensor }>;
   /**
    * Computes the vector norm over `dim` (default: all dimensions): `(sum of |x|**ord)**(1 / ord)`.
@@ -14225,7 +14225,7 @@ export namespace linalg {
   export function vectorNorm(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function vectorNorm(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function vectorNorm(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-  /** vectorNorm, off the event loop. */
+  /** Asynchronous `vectorNorm`, executed off the event loop. */
   export function vectorNormAsync(input: TensorLike, options?: { ord?: Scalar; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function vectorNormAsync(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function vectorNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14252,12 +14252,12 @@ export namespace linalg {
   export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function matrixNorm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-  /** matrixNorm, off the event loop. */
+  /** Asynchronous `matrixNorm`, executed off the event loop. */
   export function matrixNormAsync(input: TensorLike, options: { ord: Scalar; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixNormAsync(input: TensorLike, ord: Scalar, options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixNormAsync(input: TensorLike, ord: Scalar, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** matrixNorm, off the event loop. */
+  /** Asynchronous `matrixNorm`, executed off the event loop. */
   export function matrixNormAsync(input: TensorLike, options?: { ord?: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixNormAsync(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string>; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixNormAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14283,12 +14283,12 @@ export namespace linalg {
   export function norm(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function norm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function norm(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
-  /** norm, off the event loop. */
+  /** Asynchronous `norm`, executed off the event loop. */
   export function normAsync(input: TensorLike, options?: { ord?: Scalar | null; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normAsync(input: TensorLike, ord: Scalar | null, options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normAsync(input: TensorLike, ord: Scalar | null, dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normAsync(input: TensorLike, ord: Scalar | null, dim: Ints | string | List<Int | string> | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** norm, off the event loop. */
+  /** Asynchronous `norm`, executed off the event loop. */
   export function normAsync(input: TensorLike, options: { ord: 'fro' | 'nuc'; dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normAsync(input: TensorLike, ord: 'fro' | 'nuc', options?: { dim?: Ints | string | List<Int | string> | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normAsync(input: TensorLike, ord: 'fro' | 'nuc', dim: Ints | string | List<Int | string> | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14311,10 +14311,10 @@ export namespace linalg {
    */
   export function cond(input: TensorLike, options: { p: 'fro' | 'nuc'; out?: Tensor | null }): Tensor;
   export function cond(input: TensorLike, p: 'fro' | 'nuc', options?: { out?: Tensor | null }): Tensor;
-  /** cond, off the event loop. */
+  /** Asynchronous `cond`, executed off the event loop. */
   export function condAsync(input: TensorLike, options?: { p?: Scalar | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function condAsync(input: TensorLike, p: Scalar | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** cond, off the event loop. */
+  /** Asynchronous `cond`, executed off the event loop. */
   export function condAsync(input: TensorLike, options: { p: 'fro' | 'nuc'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function condAsync(input: TensorLike, p: 'fro' | 'nuc', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14351,15 +14351,15 @@ export namespace linalg {
   export function matrixRank(input: TensorLike, options: { tol: TensorLike; hermitian?: boolean; out?: Tensor | null }): Tensor;
   export function matrixRank(input: TensorLike, tol: TensorLike, options?: { hermitian?: boolean; out?: Tensor | null }): Tensor;
   export function matrixRank(input: TensorLike, tol: TensorLike, hermitian: boolean, options?: { out?: Tensor | null }): Tensor;
-  /** matrixRank, off the event loop. */
+  /** Asynchronous `matrixRank`, executed off the event loop. */
   export function matrixRankAsync(input: TensorLike, options?: { atol?: number | null; rtol?: number | null; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** matrixRank, off the event loop. */
+  /** Asynchronous `matrixRank`, executed off the event loop. */
   export function matrixRankAsync(input: TensorLike, options?: { atol?: TensorLike | null; rtol?: TensorLike | null; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** matrixRank, off the event loop. */
+  /** Asynchronous `matrixRank`, executed off the event loop. */
   export function matrixRankAsync(input: TensorLike, options: { tol: number; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixRankAsync(input: TensorLike, tol: number, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixRankAsync(input: TensorLike, tol: number, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** matrixRank, off the event loop. */
+  /** Asynchronous `matrixRank`, executed off the event loop. */
   export function matrixRankAsync(input: TensorLike, options: { tol: TensorLike; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixRankAsync(input: TensorLike, tol: TensorLike, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function matrixRankAsync(input: TensorLike, tol: TensorLike, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14395,15 +14395,15 @@ export namespace linalg {
   export function pinv(input: TensorLike, options: { rcond: TensorLike; hermitian?: boolean; out?: Tensor | null }): Tensor;
   export function pinv(input: TensorLike, rcond: TensorLike, options?: { hermitian?: boolean; out?: Tensor | null }): Tensor;
   export function pinv(input: TensorLike, rcond: TensorLike, hermitian: boolean, options?: { out?: Tensor | null }): Tensor;
-  /** pinv, off the event loop. */
+  /** Asynchronous `pinv`, executed off the event loop. */
   export function pinvAsync(input: TensorLike, options?: { atol?: number | null; rtol?: number | null; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** pinv, off the event loop. */
+  /** Asynchronous `pinv`, executed off the event loop. */
   export function pinvAsync(input: TensorLike, options?: { atol?: TensorLike | null; rtol?: TensorLike | null; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** pinv, off the event loop. */
+  /** Asynchronous `pinv`, executed off the event loop. */
   export function pinvAsync(input: TensorLike, options: { rcond: number; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function pinvAsync(input: TensorLike, rcond: number, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function pinvAsync(input: TensorLike, rcond: number, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-  /** pinv, off the event loop. */
+  /** Asynchronous `pinv`, executed off the event loop. */
   export function pinvAsync(input: TensorLike, options: { rcond: TensorLike; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function pinvAsync(input: TensorLike, rcond: TensorLike, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function pinvAsync(input: TensorLike, rcond: TensorLike, hermitian: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14417,7 +14417,7 @@ export namespace linalg {
    */
   export function solveEx(A: TensorLike, options: { B: TensorLike; left?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { result: Tensor; info: Tensor } | null }): { result: Tensor; info: Tensor };
   export function solveEx(A: TensorLike, B: TensorLike, options?: { left?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { result: Tensor; info: Tensor } | null }): { result: Tensor; info: Tensor };
-  /** solveEx, off the event loop. */
+  /** Asynchronous `solveEx`, executed off the event loop. */
   export function solveExAsync(A: TensorLike, options: { B: TensorLike; left?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { result: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ result: Tensor; info: Tensor }>;
   export function solveExAsync(A: TensorLike, B: TensorLike, options?: { left?: boolean; checkErrors?: boolean; out?: readonly Tensor[] | { result: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ result: Tensor; info: Tensor }>;
   /**
@@ -14428,7 +14428,7 @@ export namespace linalg {
    */
   export function solve(A: TensorLike, options: { B: TensorLike; left?: boolean; out?: Tensor | null }): Tensor;
   export function solve(A: TensorLike, B: TensorLike, options?: { left?: boolean; out?: Tensor | null }): Tensor;
-  /** solve, off the event loop. */
+  /** Asynchronous `solve`, executed off the event loop. */
   export function solveAsync(A: TensorLike, options: { B: TensorLike; left?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function solveAsync(A: TensorLike, B: TensorLike, options?: { left?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14439,7 +14439,7 @@ export namespace linalg {
    * Dtypes: floats and complex. Default: `checkErrors` false.
    */
   export function invEx(A: TensorLike, options?: { checkErrors?: boolean; out?: readonly Tensor[] | { inverse: Tensor; info: Tensor } | null }): { inverse: Tensor; info: Tensor };
-  /** invEx, off the event loop. */
+  /** Asynchronous `invEx`, executed off the event loop. */
   export function invExAsync(A: TensorLike, options?: { checkErrors?: boolean; out?: readonly Tensor[] | { inverse: Tensor; info: Tensor } | null; signal?: Signal | null }): Promise<{ inverse: Tensor; info: Tensor }>;
   /**
    * Computes the inverse of square matrices (..., n, n). A singular matrix is an error, which
@@ -14448,7 +14448,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function inv(A: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** inv, off the event loop. */
+  /** Asynchronous `inv`, executed off the event loop. */
   export function invAsync(A: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Solves A X = B, or X A = B if `left` is false, for upper or lower triangular matrices A (...,
@@ -14459,7 +14459,7 @@ export namespace linalg {
    */
   export function solveTriangular(input: TensorLike, options: { B: TensorLike; upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null }): Tensor;
   export function solveTriangular(input: TensorLike, B: TensorLike, options: { upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null }): Tensor;
-  /** solveTriangular, off the event loop. */
+  /** Asynchronous `solveTriangular`, executed off the event loop. */
   export function solveTriangularAsync(input: TensorLike, options: { B: TensorLike; upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function solveTriangularAsync(input: TensorLike, B: TensorLike, options: { upper: boolean; left?: boolean; unitriangular?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14470,7 +14470,7 @@ export namespace linalg {
    */
   export function luSolve(LU: TensorLike, options: { pivots: TensorLike; B: TensorLike; left?: boolean; adjoint?: boolean; out?: Tensor | null }): Tensor;
   export function luSolve(LU: TensorLike, pivots: TensorLike, B: TensorLike, options?: { left?: boolean; adjoint?: boolean; out?: Tensor | null }): Tensor;
-  /** luSolve, off the event loop. */
+  /** Asynchronous `luSolve`, executed off the event loop. */
   export function luSolveAsync(LU: TensorLike, options: { pivots: TensorLike; B: TensorLike; left?: boolean; adjoint?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function luSolveAsync(LU: TensorLike, pivots: TensorLike, B: TensorLike, options?: { left?: boolean; adjoint?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14481,7 +14481,7 @@ export namespace linalg {
    */
   export function ldlSolve(LD: TensorLike, options: { pivots: TensorLike; B: TensorLike; hermitian?: boolean; out?: Tensor | null }): Tensor;
   export function ldlSolve(LD: TensorLike, pivots: TensorLike, B: TensorLike, options?: { hermitian?: boolean; out?: Tensor | null }): Tensor;
-  /** ldlSolve, off the event loop. */
+  /** Asynchronous `ldlSolve`, executed off the event loop. */
   export function ldlSolveAsync(LD: TensorLike, options: { pivots: TensorLike; B: TensorLike; hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function ldlSolveAsync(LD: TensorLike, pivots: TensorLike, B: TensorLike, options?: { hermitian?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14503,7 +14503,7 @@ export namespace linalg {
   export function lstsq(input: TensorLike, options: { b: TensorLike; rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
   export function lstsq(input: TensorLike, b: TensorLike, options?: { rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
   export function lstsq(input: TensorLike, b: TensorLike, rcond: number | null, options?: { driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null }): { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor };
-  /** lstsq, off the event loop. */
+  /** Asynchronous `lstsq`, executed off the event loop. */
   export function lstsqAsync(input: TensorLike, options: { b: TensorLike; rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor }>;
   export function lstsqAsync(input: TensorLike, b: TensorLike, options?: { rcond?: number | null; driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor }>;
   export function lstsqAsync(input: TensorLike, b: TensorLike, rcond: number | null, options?: { driver?: 'gels' | 'gelsy' | 'gelsd' | 'gelss' | null; out?: readonly Tensor[] | { solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; residuals: Tensor; rank: Tensor; singularValues: Tensor }>;
@@ -14517,7 +14517,7 @@ export namespace linalg {
    */
   export function eigh(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
   export function eigh(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
-  /** eigh, off the event loop. */
+  /** Asynchronous `eigh`, executed off the event loop. */
   export function eighAsync(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
   export function eighAsync(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
   /**
@@ -14527,7 +14527,7 @@ export namespace linalg {
    */
   export function eigvalsh(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: Tensor | null }): Tensor;
   export function eigvalsh(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: Tensor | null }): Tensor;
-  /** eigvalsh, off the event loop. */
+  /** Asynchronous `eigvalsh`, executed off the event loop. */
   export function eigvalshAsync(input: TensorLike, options?: { UPLO?: 'L' | 'U' | 'l' | 'u'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function eigvalshAsync(input: TensorLike, UPLO: 'L' | 'U' | 'l' | 'u', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14538,7 +14538,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function eig(input: TensorLike, options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null }): { eigenvalues: Tensor; eigenvectors: Tensor };
-  /** eig, off the event loop. */
+  /** Asynchronous `eig`, executed off the event loop. */
   export function eigAsync(input: TensorLike, options?: { out?: readonly Tensor[] | { eigenvalues: Tensor; eigenvectors: Tensor } | null; signal?: Signal | null }): Promise<{ eigenvalues: Tensor; eigenvectors: Tensor }>;
   /**
    * Computes the complex eigenvalues of square matrices. See `linalg.eig`.
@@ -14546,7 +14546,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function eigvals(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** eigvals, off the event loop. */
+  /** Asynchronous `eigvals`, executed off the event loop. */
   export function eigvalsAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the singular value decomposition (SVD) A = U diag(S) Vh of matrices (..., m, n): U
@@ -14559,7 +14559,7 @@ export namespace linalg {
    */
   export function svd(A: TensorLike, options?: { fullMatrices?: boolean; driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null }): { U: Tensor; S: Tensor; Vh: Tensor };
   export function svd(A: TensorLike, fullMatrices: boolean, options?: { driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null }): { U: Tensor; S: Tensor; Vh: Tensor };
-  /** svd, off the event loop. */
+  /** Asynchronous `svd`, executed off the event loop. */
   export function svdAsync(A: TensorLike, options?: { fullMatrices?: boolean; driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; Vh: Tensor }>;
   export function svdAsync(A: TensorLike, fullMatrices: boolean, options?: { driver?: string | null; out?: readonly Tensor[] | { U: Tensor; S: Tensor; Vh: Tensor } | null; signal?: Signal | null }): Promise<{ U: Tensor; S: Tensor; Vh: Tensor }>;
   /**
@@ -14568,7 +14568,7 @@ export namespace linalg {
    * Dtypes: floats and complex.
    */
   export function svdvals(A: TensorLike, options?: { driver?: string | null; out?: Tensor | null }): Tensor;
-  /** svdvals, off the event loop. */
+  /** Asynchronous `svdvals`, executed off the event loop. */
   export function svdvalsAsync(A: TensorLike, options?: { driver?: string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace nn {
@@ -14581,7 +14581,7 @@ export namespace nn {
    */
   export function pdist(input: TensorLike, options?: { p?: number }): Tensor;
   export function pdist(input: TensorLike, p: number): Tensor;
-  /** pdist, off the event loop. */
+  /** Asynchronous `pdist`, executed off the event loop. */
   export function pdistAsync(input: TensorLike, options?: { p?: number; signal?: Signal | null }): Promise<Tensor>;
   export function pdistAsync(input: TensorLike, p: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14595,7 +14595,7 @@ export namespace nn {
   export function cosineSimilarity(x1: TensorLike, x2: TensorLike, options?: { dim?: Int; eps?: number }): Tensor;
   export function cosineSimilarity(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number }): Tensor;
   export function cosineSimilarity(x1: TensorLike, x2: TensorLike, dim: Int, eps: number): Tensor;
-  /** cosineSimilarity, off the event loop. */
+  /** Asynchronous `cosineSimilarity`, executed off the event loop. */
   export function cosineSimilarityAsync(x1: TensorLike, options: { x2: TensorLike; dim?: Int; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, options?: { dim?: Int; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -14608,7 +14608,7 @@ export namespace nn {
    */
   export function leakyRelu(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
   export function leakyRelu(input: TensorLike, negativeSlope: number): Tensor;
-  /** leakyRelu, off the event loop. */
+  /** Asynchronous `leakyRelu`, executed off the event loop. */
   export function leakyReluAsync(input: TensorLike, options?: { negativeSlope?: number; signal?: Signal | null }): Promise<Tensor>;
   export function leakyReluAsync(input: TensorLike, negativeSlope: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14619,7 +14619,7 @@ export namespace nn {
    */
   export function leakyRelu_(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
   export function leakyRelu_(input: TensorLike, negativeSlope: number): Tensor;
-  /** leakyRelu_, off the event loop. */
+  /** Asynchronous `leakyRelu_`, executed off the event loop. */
   export function leakyRelu_Async(input: TensorLike, options?: { negativeSlope?: number; signal?: Signal | null }): Promise<Tensor>;
   export function leakyRelu_Async(input: TensorLike, negativeSlope: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14631,7 +14631,7 @@ export namespace nn {
    */
   export function prelu(input: TensorLike, options: { weight: TensorLike }): Tensor;
   export function prelu(input: TensorLike, weight: TensorLike): Tensor;
-  /** prelu, off the event loop. */
+  /** Asynchronous `prelu`, executed off the event loop. */
   export function preluAsync(input: TensorLike, options: { weight: TensorLike; signal?: Signal | null }): Promise<Tensor>;
   export function preluAsync(input: TensorLike, weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14642,7 +14642,7 @@ export namespace nn {
   export function hardtanh(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar }): Tensor;
   export function hardtanh(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar }): Tensor;
   export function hardtanh(input: TensorLike, minVal: Scalar, maxVal: Scalar): Tensor;
-  /** hardtanh, off the event loop. */
+  /** Asynchronous `hardtanh`, executed off the event loop. */
   export function hardtanhAsync(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function hardtanhAsync(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function hardtanhAsync(input: TensorLike, minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -14654,7 +14654,7 @@ export namespace nn {
   export function hardtanh_(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar }): Tensor;
   export function hardtanh_(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar }): Tensor;
   export function hardtanh_(input: TensorLike, minVal: Scalar, maxVal: Scalar): Tensor;
-  /** hardtanh_, off the event loop. */
+  /** Asynchronous `hardtanh_`, executed off the event loop. */
   export function hardtanh_Async(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function hardtanh_Async(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function hardtanh_Async(input: TensorLike, minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -14664,7 +14664,7 @@ export namespace nn {
    * Dtypes: integers and floats.
    */
   export function relu6(input: TensorLike): Tensor;
-  /** relu6, off the event loop. */
+  /** Asynchronous `relu6`, executed off the event loop. */
   export function relu6Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
@@ -14672,7 +14672,7 @@ export namespace nn {
    * Dtypes: integers and floats.
    */
   export function relu6_(input: TensorLike): Tensor;
-  /** relu6_, off the event loop. */
+  /** Asynchronous `relu6_`, executed off the event loop. */
   export function relu6_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Replaces elements that are at most `threshold` by `value`.
@@ -14681,7 +14681,7 @@ export namespace nn {
    */
   export function threshold(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null }): Tensor;
   export function threshold(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** threshold, off the event loop. */
+  /** Asynchronous `threshold`, executed off the event loop. */
   export function thresholdAsync(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function thresholdAsync(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14691,7 +14691,7 @@ export namespace nn {
    */
   export function hardshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
   export function hardshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
-  /** hardshrink, off the event loop. */
+  /** Asynchronous `hardshrink`, executed off the event loop. */
   export function hardshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hardshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14702,7 +14702,7 @@ export namespace nn {
    */
   export function softshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
   export function softshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
-  /** softshrink, off the event loop. */
+  /** Asynchronous `softshrink`, executed off the event loop. */
   export function softshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14712,7 +14712,7 @@ export namespace nn {
    * Dtypes: floats.
    */
   export function hardsigmoid(input: TensorLike): Tensor;
-  /** hardsigmoid, off the event loop. */
+  /** Asynchronous `hardsigmoid`, executed off the event loop. */
   export function hardsigmoidAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
@@ -14721,7 +14721,7 @@ export namespace nn {
    * Dtypes: floats.
    */
   export function hardsigmoid_(input: TensorLike): Tensor;
-  /** hardsigmoid_, off the event loop. */
+  /** Asynchronous `hardsigmoid_`, executed off the event loop. */
   export function hardsigmoid_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the hard swish to each element: `x * hardsigmoid(x)`.
@@ -14729,7 +14729,7 @@ export namespace nn {
    * Dtypes: floats.
    */
   export function hardswish(input: TensorLike): Tensor;
-  /** hardswish, off the event loop. */
+  /** Asynchronous `hardswish`, executed off the event loop. */
   export function hardswishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the hard swish to each element: `x * hardsigmoid(x)`.
@@ -14737,7 +14737,7 @@ export namespace nn {
    * Dtypes: floats.
    */
   export function hardswish_(input: TensorLike): Tensor;
-  /** hardswish_, off the event loop. */
+  /** Asynchronous `hardswish_`, executed off the event loop. */
   export function hardswish_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
@@ -14747,7 +14747,7 @@ export namespace nn {
    */
   export function elu(input: TensorLike, options?: { alpha?: number }): Tensor;
   export function elu(input: TensorLike, alpha: number): Tensor;
-  /** elu, off the event loop. */
+  /** Asynchronous `elu`, executed off the event loop. */
   export function eluAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
   export function eluAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14758,7 +14758,7 @@ export namespace nn {
    */
   export function elu_(input: TensorLike, options?: { alpha?: number }): Tensor;
   export function elu_(input: TensorLike, alpha: number): Tensor;
-  /** elu_, off the event loop. */
+  /** Asynchronous `elu_`, executed off the event loop. */
   export function elu_Async(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
   export function elu_Async(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14769,7 +14769,7 @@ export namespace nn {
    */
   export function celu(input: TensorLike, options?: { alpha?: number }): Tensor;
   export function celu(input: TensorLike, alpha: number): Tensor;
-  /** celu, off the event loop. */
+  /** Asynchronous `celu`, executed off the event loop. */
   export function celuAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
   export function celuAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14780,7 +14780,7 @@ export namespace nn {
    * Dtypes: floats.
    */
   export function selu(input: TensorLike): Tensor;
-  /** selu, off the event loop. */
+  /** Asynchronous `selu`, executed off the event loop. */
   export function seluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies a smooth approximation of ReLU to each element: `log(1 + exp(beta * x)) / beta`.
@@ -14791,7 +14791,7 @@ export namespace nn {
   export function softplus(input: TensorLike, options?: { beta?: number; threshold?: number; out?: Tensor | null }): Tensor;
   export function softplus(input: TensorLike, beta: number, options?: { threshold?: number; out?: Tensor | null }): Tensor;
   export function softplus(input: TensorLike, beta: number, threshold: number, options?: { out?: Tensor | null }): Tensor;
-  /** softplus, off the event loop. */
+  /** Asynchronous `softplus`, executed off the event loop. */
   export function softplusAsync(input: TensorLike, options?: { beta?: number; threshold?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softplusAsync(input: TensorLike, beta: number, options?: { threshold?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softplusAsync(input: TensorLike, beta: number, threshold: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14801,7 +14801,7 @@ export namespace nn {
    * Dtypes: floats.
    */
   export function logsigmoid(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** logsigmoid, off the event loop. */
+  /** Asynchronous `logsigmoid`, executed off the event loop. */
   export function logsigmoidAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the Gaussian error linear unit to each element: `x * Phi(x)`, where Phi is the
@@ -14813,7 +14813,7 @@ export namespace nn {
    */
   export function gelu(input: TensorLike, options?: { approximate?: 'none' | 'tanh'; out?: Tensor | null }): Tensor;
   export function gelu(input: TensorLike, approximate: 'none' | 'tanh', options?: { out?: Tensor | null }): Tensor;
-  /** gelu, off the event loop. */
+  /** Asynchronous `gelu`, executed off the event loop. */
   export function geluAsync(input: TensorLike, options?: { approximate?: 'none' | 'tanh'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function geluAsync(input: TensorLike, approximate: 'none' | 'tanh', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14822,7 +14822,7 @@ export namespace nn {
    * Dtypes: floats and complex.
    */
   export function silu(input: TensorLike): Tensor;
-  /** silu, off the event loop. */
+  /** Asynchronous `silu`, executed off the event loop. */
   export function siluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
@@ -14830,7 +14830,7 @@ export namespace nn {
    * Dtypes: floats and complex.
    */
   export function silu_(input: TensorLike): Tensor;
-  /** silu_, off the event loop. */
+  /** Asynchronous `silu_`, executed off the event loop. */
   export function silu_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the Mish activation to each element: `x * tanh(softplus(x))`.
@@ -14838,7 +14838,7 @@ export namespace nn {
    * Dtypes: floats.
    */
   export function mish(input: TensorLike): Tensor;
-  /** mish, off the event loop. */
+  /** Asynchronous `mish`, executed off the event loop. */
   export function mishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the Mish activation to each element: `x * tanh(softplus(x))`.
@@ -14846,20 +14846,20 @@ export namespace nn {
    * Dtypes: floats.
    */
   export function mish_(input: TensorLike): Tensor;
-  /** mish_, off the event loop. */
+  /** Asynchronous `mish_`, executed off the event loop. */
   export function mish_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies `x - tanh(x)` to each element. Integers and bool are converted to the default dtype.
    */
   export function tanhshrink(input: TensorLike): Tensor;
-  /** tanhshrink, off the event loop. */
+  /** Asynchronous `tanhshrink`, executed off the event loop. */
   export function tanhshrinkAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies `x / (1 + abs(x))` to each element. Integers and bool are converted to the default
    * dtype.
    */
   export function softsign(input: TensorLike): Tensor;
-  /** softsign, off the event loop. */
+  /** Asynchronous `softsign`, executed off the event loop. */
   export function softsignAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
@@ -14872,7 +14872,7 @@ export namespace nn {
   export function rrelu(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function rrelu(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function rrelu(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** rrelu, off the event loop. */
+  /** Asynchronous `rrelu`, executed off the event loop. */
   export function rreluAsync(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function rreluAsync(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function rreluAsync(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14885,7 +14885,7 @@ export namespace nn {
    */
   export function glu(input: TensorLike, options?: { dim?: Int | string }): Tensor;
   export function glu(input: TensorLike, dim: Int | string): Tensor;
-  /** glu, off the event loop. */
+  /** Asynchronous `glu`, executed off the event loop. */
   export function gluAsync(input: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
   export function gluAsync(input: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -14896,7 +14896,7 @@ export namespace nn {
   export function softmin(input: TensorLike, options: { dim: Int | string; dtype?: DType | null }): Tensor;
   export function softmin(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null }): Tensor;
   export function softmin(input: TensorLike, dim: Int | string, dtype: DType | null): Tensor;
-  /** softmin, off the event loop. */
+  /** Asynchronous `softmin`, executed off the event loop. */
   export function softminAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   export function softminAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   export function softminAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -14911,7 +14911,7 @@ export namespace nn {
   export function softmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function softmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function softmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
-  /** softmax, off the event loop. */
+  /** Asynchronous `softmax`, executed off the event loop. */
   export function softmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14926,7 +14926,7 @@ export namespace nn {
   export function logSoftmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function logSoftmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function logSoftmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
-  /** logSoftmax, off the event loop. */
+  /** Asynchronous `logSoftmax`, executed off the event loop. */
   export function logSoftmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14943,7 +14943,7 @@ export namespace nn {
   export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, options?: { eps?: number; dim?: Int; generator?: Generator | null }): Tensor;
   export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, eps: number, options?: { dim?: Int; generator?: Generator | null }): Tensor;
   export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, eps: number, dim: Int, options?: { generator?: Generator | null }): Tensor;
-  /** gumbelSoftmax, off the event loop. */
+  /** Asynchronous `gumbelSoftmax`, executed off the event loop. */
   export function gumbelSoftmaxAsync(input: TensorLike, options?: { tau?: number; hard?: boolean; eps?: number; dim?: Int; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function gumbelSoftmaxAsync(input: TensorLike, tau: number, options?: { hard?: boolean; eps?: number; dim?: Int; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, options?: { eps?: number; dim?: Int; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -14969,7 +14969,7 @@ export namespace nn {
   export function scaledDotProductAttention(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean }): Tensor;
   export function scaledDotProductAttention(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, dropoutP: number, options?: { isCausal?: boolean; scale?: number | null; enableGqa?: boolean }): Tensor;
   export function scaledDotProductAttention(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, dropoutP: number, isCausal: boolean, options?: { scale?: number | null; enableGqa?: boolean }): Tensor;
-  /** scaledDotProductAttention, off the event loop. */
+  /** Asynchronous `scaledDotProductAttention`, executed off the event loop. */
   export function scaledDotProductAttentionAsync(query: TensorLike, options: { key: TensorLike; value: TensorLike; attnMask?: TensorLike | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function scaledDotProductAttentionAsync(query: TensorLike, key: TensorLike, value: TensorLike, options?: { attnMask?: TensorLike | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function scaledDotProductAttentionAsync(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -15008,7 +15008,7 @@ export namespace nn {
   export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, options?: { averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
   export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, options?: { isCausal?: boolean }): { out: Tensor; weights: Tensor };
   export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, isCausal: boolean): { out: Tensor; weights: Tensor };
-  /** multiHeadAttentionForward, off the event loop. */
+  /** Asynchronous `multiHeadAttentionForward`, executed off the event loop. */
   export function multiHeadAttentionForwardAsync(query: TensorLike, options: { key: TensorLike; value: TensorLike; embedDimToCheck: Int; numHeads: Int; inProjWeight: TensorLike | null; inProjBias: TensorLike | null; biasK: TensorLike | null; biasV: TensorLike | null; addZeroAttn: boolean; dropoutP: number; outProjWeight: TensorLike; outProjBias: TensorLike | null; training?: boolean; keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
   export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, options?: { training?: boolean; keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
   export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, options?: { keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
@@ -15059,7 +15059,7 @@ export namespace nn {
   export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
   export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
   export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
-  /** conv1d, off the event loop. */
+  /** Asynchronous `conv1d`, executed off the event loop. */
   export function conv1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -15067,7 +15067,7 @@ export namespace nn {
   export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-  /** conv1d, off the event loop. */
+  /** Asynchronous `conv1d`, executed off the event loop. */
   export function conv1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -15108,7 +15108,7 @@ export namespace nn {
   export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
   export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
   export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
-  /** conv2d, off the event loop. */
+  /** Asynchronous `conv2d`, executed off the event loop. */
   export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -15116,7 +15116,7 @@ export namespace nn {
   export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-  /** conv2d, off the event loop. */
+  /** Asynchronous `conv2d`, executed off the event loop. */
   export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -15154,7 +15154,7 @@ export namespace nn {
   export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
   export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
   export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
-  /** conv3d, off the event loop. */
+  /** Asynchronous `conv3d`, executed off the event loop. */
   export function conv3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -15162,7 +15162,7 @@ export namespace nn {
   export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
-  /** conv3d, off the event loop. */
+  /** Asynchronous `conv3d`, executed off the event loop. */
   export function conv3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
@@ -15192,7 +15192,7 @@ export namespace nn {
   export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
   export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
   export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
-  /** convTranspose1d, off the event loop. */
+  /** Asynchronous `convTranspose1d`, executed off the event loop. */
   export function convTranspose1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -15218,7 +15218,7 @@ export namespace nn {
   export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
   export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
   export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
-  /** convTranspose2d, off the event loop. */
+  /** Asynchronous `convTranspose2d`, executed off the event loop. */
   export function convTranspose2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -15245,7 +15245,7 @@ export namespace nn {
   export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
   export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
   export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
-  /** convTranspose3d, off the event loop. */
+  /** Asynchronous `convTranspose3d`, executed off the event loop. */
   export function convTranspose3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -15264,7 +15264,7 @@ export namespace nn {
   export function convTbc(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int }): Tensor;
   export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int }): Tensor;
   export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int): Tensor;
-  /** convTbc, off the event loop. */
+  /** Asynchronous `convTbc`, executed off the event loop. */
   export function convTbcAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -15277,7 +15277,7 @@ export namespace nn {
   export function dropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** dropout, off the event loop. */
+  /** Asynchronous `dropout`, executed off the event loop. */
   export function dropoutAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15290,7 +15290,7 @@ export namespace nn {
   export function dropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** dropout_, off the event loop. */
+  /** Asynchronous `dropout_`, executed off the event loop. */
   export function dropout_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15300,7 +15300,7 @@ export namespace nn {
    */
   export function featureDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
   export function featureDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** featureDropout, off the event loop. */
+  /** Asynchronous `featureDropout`, executed off the event loop. */
   export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -15311,7 +15311,7 @@ export namespace nn {
   export function dropout1d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout1d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout1d(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** dropout1d, off the event loop. */
+  /** Asynchronous `dropout1d`, executed off the event loop. */
   export function dropout1dAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout1dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout1dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15323,7 +15323,7 @@ export namespace nn {
   export function dropout1d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout1d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout1d_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** dropout1d_, off the event loop. */
+  /** Asynchronous `dropout1d_`, executed off the event loop. */
   export function dropout1d_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout1d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout1d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15336,7 +15336,7 @@ export namespace nn {
   export function dropout2d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout2d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout2d(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** dropout2d, off the event loop. */
+  /** Asynchronous `dropout2d`, executed off the event loop. */
   export function dropout2dAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout2dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout2dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15349,7 +15349,7 @@ export namespace nn {
   export function dropout2d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout2d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout2d_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** dropout2d_, off the event loop. */
+  /** Asynchronous `dropout2d_`, executed off the event loop. */
   export function dropout2d_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout2d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout2d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15362,7 +15362,7 @@ export namespace nn {
   export function dropout3d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout3d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout3d(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** dropout3d, off the event loop. */
+  /** Asynchronous `dropout3d`, executed off the event loop. */
   export function dropout3dAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15375,7 +15375,7 @@ export namespace nn {
   export function dropout3d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout3d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function dropout3d_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** dropout3d_, off the event loop. */
+  /** Asynchronous `dropout3d_`, executed off the event loop. */
   export function dropout3d_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout3d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15389,7 +15389,7 @@ export namespace nn {
   export function alphaDropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function alphaDropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function alphaDropout(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** alphaDropout, off the event loop. */
+  /** Asynchronous `alphaDropout`, executed off the event loop. */
   export function alphaDropoutAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15403,7 +15403,7 @@ export namespace nn {
   export function alphaDropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function alphaDropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function alphaDropout_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** alphaDropout_, off the event loop. */
+  /** Asynchronous `alphaDropout_`, executed off the event loop. */
   export function alphaDropout_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function alphaDropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15416,7 +15416,7 @@ export namespace nn {
   export function featureAlphaDropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function featureAlphaDropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function featureAlphaDropout(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** featureAlphaDropout, off the event loop. */
+  /** Asynchronous `featureAlphaDropout`, executed off the event loop. */
   export function featureAlphaDropoutAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureAlphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureAlphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15429,7 +15429,7 @@ export namespace nn {
   export function featureAlphaDropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
   export function featureAlphaDropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
   export function featureAlphaDropout_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
-  /** featureAlphaDropout_, off the event loop. */
+  /** Asynchronous `featureAlphaDropout_`, executed off the event loop. */
   export function featureAlphaDropout_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureAlphaDropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function featureAlphaDropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15442,7 +15442,7 @@ export namespace nn {
   export function linear(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; out?: Tensor | null }): Tensor;
   export function linear(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; out?: Tensor | null }): Tensor;
   export function linear(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { out?: Tensor | null }): Tensor;
-  /** linear, off the event loop. */
+  /** Asynchronous `linear`, executed off the event loop. */
   export function linearAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15456,7 +15456,7 @@ export namespace nn {
   export function bilinear(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null }): Tensor;
   export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null }): Tensor;
   export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null): Tensor;
-  /** bilinear, off the event loop. */
+  /** Asynchronous `bilinear`, executed off the event loop. */
   export function bilinearAsync(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -15469,7 +15469,7 @@ export namespace nn {
   export function normalize(input: TensorLike, p: number, options?: { dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null }): Tensor;
   export function normalize(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, options?: { eps?: number; out?: Tensor | null }): Tensor;
   export function normalize(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, eps: number, options?: { out?: Tensor | null }): Tensor;
-  /** normalize, off the event loop. */
+  /** Asynchronous `normalize`, executed off the event loop. */
   export function normalizeAsync(input: TensorLike, options?: { p?: number; dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normalizeAsync(input: TensorLike, p: number, options?: { dim?: Ints | string | List<Int | string>; eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | List<Int | string>, options?: { eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15485,7 +15485,7 @@ export namespace nn {
   export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, options?: { eps?: number; keepdim?: boolean }): Tensor;
   export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, eps: number, options?: { keepdim?: boolean }): Tensor;
   export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, eps: number, keepdim: boolean): Tensor;
-  /** pairwiseDistance, off the event loop. */
+  /** Asynchronous `pairwiseDistance`, executed off the event loop. */
   export function pairwiseDistanceAsync(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, options?: { eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -15500,7 +15500,7 @@ export namespace nn {
    */
   export function oneHot(input: TensorLike, options?: { numClasses?: Int }): Tensor;
   export function oneHot(input: TensorLike, numClasses: Int): Tensor;
-  /** oneHot, off the event loop. */
+  /** Asynchronous `oneHot`, executed off the event loop. */
   export function oneHotAsync(input: TensorLike, options?: { numClasses?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function oneHotAsync(input: TensorLike, numClasses: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -15509,7 +15509,7 @@ export namespace nn {
    */
   export function pixelShuffle(input: TensorLike, options: { upscaleFactor: Int }): Tensor;
   export function pixelShuffle(input: TensorLike, upscaleFactor: Int): Tensor;
-  /** pixelShuffle, off the event loop. */
+  /** Asynchronous `pixelShuffle`, executed off the event loop. */
   export function pixelShuffleAsync(input: TensorLike, options: { upscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
   export function pixelShuffleAsync(input: TensorLike, upscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -15518,7 +15518,7 @@ export namespace nn {
    */
   export function pixelUnshuffle(input: TensorLike, options: { downscaleFactor: Int }): Tensor;
   export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
-  /** pixelUnshuffle, off the event loop. */
+  /** Asynchronous `pixelUnshuffle`, executed off the event loop. */
   export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
   export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -15527,7 +15527,7 @@ export namespace nn {
    */
   export function channelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
   export function channelShuffle(input: TensorLike, groups: Int): Tensor;
-  /** channelShuffle, off the event loop. */
+  /** Asynchronous `channelShuffle`, executed off the event loop. */
   export function channelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
   export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -15538,7 +15538,7 @@ export namespace nn {
    */
   export function nativeChannelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
   export function nativeChannelShuffle(input: TensorLike, groups: Int): Tensor;
-  /** nativeChannelShuffle, off the event loop. */
+  /** Asynchronous `nativeChannelShuffle`, executed off the event loop. */
   export function nativeChannelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
   export function nativeChannelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -15555,7 +15555,7 @@ export namespace nn {
   export function pad(input: TensorLike, pad: Ints, options?: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null }): Tensor;
   export function pad(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', options?: { value?: number | null }): Tensor;
   export function pad(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', value: number | null): Tensor;
-  /** pad, off the event loop. */
+  /** Asynchronous `pad`, executed off the event loop. */
   export function padAsync(input: TensorLike, options: { pad: Ints; mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null; signal?: Signal | null }): Promise<Tensor>;
   export function padAsync(input: TensorLike, pad: Ints, options?: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null; signal?: Signal | null }): Promise<Tensor>;
   export function padAsync(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', options?: { value?: number | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15575,7 +15575,7 @@ export namespace nn {
   export function embedding(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, options?: { scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
   export function embedding(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, options?: { sparse?: boolean }): Tensor;
   export function embedding(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, sparse: boolean): Tensor;
-  /** embedding, off the event loop. */
+  /** Asynchronous `embedding`, executed off the event loop. */
   export function embeddingAsync(input: TensorLike, options: { weight: TensorLike; paddingIdx?: Int | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function embeddingAsync(input: TensorLike, weight: TensorLike, options?: { paddingIdx?: Int | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, options?: { maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -15614,7 +15614,7 @@ export namespace nn {
   export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, options?: { includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
   export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, options?: { paddingIdx?: Int | null }): Tensor;
   export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, paddingIdx: Int | null): Tensor;
-  /** embeddingBag, off the event loop. */
+  /** Asynchronous `embeddingBag`, executed off the event loop. */
   export function embeddingBagAsync(input: TensorLike, options: { weight: TensorLike; offsets?: TensorLike | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function embeddingBagAsync(input: TensorLike, weight: TensorLike, options?: { offsets?: TensorLike | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, options?: { maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15641,7 +15641,7 @@ export namespace nn {
   export function l1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
   export function l1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null }): Tensor;
   export function l1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null): Tensor;
-  /** l1Loss, off the event loop. */
+  /** Asynchronous `l1Loss`, executed off the event loop. */
   export function l1LossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function l1LossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15663,7 +15663,7 @@ export namespace nn {
   export function mseLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
   export function mseLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null }): Tensor;
   export function mseLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null): Tensor;
-  /** mseLoss, off the event loop. */
+  /** Asynchronous `mseLoss`, executed off the event loop. */
   export function mseLossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function mseLossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function mseLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15685,7 +15685,7 @@ export namespace nn {
   export function smoothL1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; beta?: number }): Tensor;
   export function smoothL1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { beta?: number }): Tensor;
   export function smoothL1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', beta: number): Tensor;
-  /** smoothL1Loss, off the event loop. */
+  /** Asynchronous `smoothL1Loss`, executed off the event loop. */
   export function smoothL1LossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number; signal?: Signal | null }): Promise<Tensor>;
   export function smoothL1LossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number; signal?: Signal | null }): Promise<Tensor>;
   export function smoothL1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -15705,7 +15705,7 @@ export namespace nn {
   export function huberLoss(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', options?: { delta?: number; weight?: TensorLike | null }): Tensor;
   export function huberLoss(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', delta: number, options?: { weight?: TensorLike | null }): Tensor;
   export function huberLoss(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', delta: number, weight: TensorLike | null): Tensor;
-  /** huberLoss, off the event loop. */
+  /** Asynchronous `huberLoss`, executed off the event loop. */
   export function huberLossAsync(input: TensorLike, options: { target: TensorLike; reduction?: 'none' | 'mean' | 'sum'; delta?: number; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function huberLossAsync(input: TensorLike, target: TensorLike, options?: { reduction?: 'none' | 'mean' | 'sum'; delta?: number; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function huberLossAsync(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', options?: { delta?: number; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15728,7 +15728,7 @@ export namespace nn {
   export function klDiv(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean }): Tensor;
   export function klDiv(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum' | 'batchmean', options?: { logTarget?: boolean }): Tensor;
   export function klDiv(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum' | 'batchmean', logTarget: boolean): Tensor;
-  /** klDiv, off the event loop. */
+  /** Asynchronous `klDiv`, executed off the event loop. */
   export function klDivAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function klDivAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function klDivAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -15754,7 +15754,7 @@ export namespace nn {
   export function nllLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function nllLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function nllLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** nllLoss, off the event loop. */
+  /** Asynchronous `nllLoss`, executed off the event loop. */
   export function nllLossAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function nllLossAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function nllLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -15782,7 +15782,7 @@ export namespace nn {
   export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
   export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { labelSmoothing?: number }): Tensor;
   export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', labelSmoothing: number): Tensor;
-  /** crossEntropy, off the event loop. */
+  /** Asynchronous `crossEntropy`, executed off the event loop. */
   export function crossEntropyAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
   export function crossEntropyAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
   export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -15806,7 +15806,7 @@ export namespace nn {
   export function binaryCrossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function binaryCrossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function binaryCrossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** binaryCrossEntropy, off the event loop. */
+  /** Asynchronous `binaryCrossEntropy`, executed off the event loop. */
   export function binaryCrossEntropyAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -15830,7 +15830,7 @@ export namespace nn {
   export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
   export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { posWeight?: TensorLike | null }): Tensor;
   export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', posWeight: TensorLike | null): Tensor;
-  /** binaryCrossEntropyWithLogits, off the event loop. */
+  /** Asynchronous `binaryCrossEntropyWithLogits`, executed off the event loop. */
   export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -15859,7 +15859,7 @@ export namespace nn {
   export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** poissonNllLoss, off the event loop. */
+  /** Asynchronous `poissonNllLoss`, executed off the event loop. */
   export function poissonNllLossAsync(input: TensorLike, options: { target: TensorLike; logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function poissonNllLossAsync(input: TensorLike, target: TensorLike, options?: { logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, options?: { full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -15883,7 +15883,7 @@ export namespace nn {
   export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, options?: { eps?: number; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, eps: number, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, eps: number, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** gaussianNllLoss, off the event loop. */
+  /** Asynchronous `gaussianNllLoss`, executed off the event loop. */
   export function gaussianNllLossAsync(input: TensorLike, options: { target: TensorLike; var: TensorLike | Scalar; full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function gaussianNllLossAsync(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, options?: { full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function gaussianNllLossAsync(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, options?: { eps?: number; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -15904,7 +15904,7 @@ export namespace nn {
   export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** hingeEmbeddingLoss, off the event loop. */
+  /** Asynchronous `hingeEmbeddingLoss`, executed off the event loop. */
   export function hingeEmbeddingLossAsync(input: TensorLike, options: { target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -15926,7 +15926,7 @@ export namespace nn {
   export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** marginRankingLoss, off the event loop. */
+  /** Asynchronous `marginRankingLoss`, executed off the event loop. */
   export function marginRankingLossAsync(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -15947,7 +15947,7 @@ export namespace nn {
   export function softMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function softMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function softMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** softMarginLoss, off the event loop. */
+  /** Asynchronous `softMarginLoss`, executed off the event loop. */
   export function softMarginLossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function softMarginLossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function softMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -15970,7 +15970,7 @@ export namespace nn {
   export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** multiMarginLoss, off the event loop. */
+  /** Asynchronous `multiMarginLoss`, executed off the event loop. */
   export function multiMarginLossAsync(input: TensorLike, options: { target: TensorLike; p?: Int; margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multiMarginLossAsync(input: TensorLike, target: TensorLike, options?: { p?: Int; margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, options?: { margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -15994,7 +15994,7 @@ export namespace nn {
   export function multilabelMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multilabelMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multilabelMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** multilabelMarginLoss, off the event loop. */
+  /** Asynchronous `multilabelMarginLoss`, executed off the event loop. */
   export function multilabelMarginLossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multilabelMarginLossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multilabelMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -16015,7 +16015,7 @@ export namespace nn {
   export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** multilabelSoftMarginLoss, off the event loop. */
+  /** Asynchronous `multilabelSoftMarginLoss`, executed off the event loop. */
   export function multilabelSoftMarginLossAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -16037,7 +16037,7 @@ export namespace nn {
   export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** cosineEmbeddingLoss, off the event loop. */
+  /** Asynchronous `cosineEmbeddingLoss`, executed off the event loop. */
   export function cosineEmbeddingLossAsync(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -16064,7 +16064,7 @@ export namespace nn {
   export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
   export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
-  /** tripletMarginLoss, off the event loop. */
+  /** Asynchronous `tripletMarginLoss`, executed off the event loop. */
   export function tripletMarginLossAsync(anchor: TensorLike, options: { positive: TensorLike; negative: TensorLike; margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, options?: { margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, options?: { p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
@@ -16104,13 +16104,13 @@ export namespace nn {
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean }): Tensor;
   export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean): Tensor;
-  /** ctcLoss, off the event loop. */
+  /** Asynchronous `ctcLoss`, executed off the event loop. */
   export function ctcLossAsync(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
-  /** ctcLoss, off the event loop. */
+  /** Asynchronous `ctcLoss`, executed off the event loop. */
   export function ctcLossAsync(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: TensorLike; targetLengths: TensorLike; blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options?: { blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -16130,7 +16130,7 @@ export namespace nn {
    */
   export function linearCrossEntropy(input: TensorLike, options: { linearWeight: TensorLike; target: TensorLike; linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null }): Tensor;
   export function linearCrossEntropy(input: TensorLike, linearWeight: TensorLike, target: TensorLike, options?: { linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null }): Tensor;
-  /** linearCrossEntropy, off the event loop. */
+  /** Asynchronous `linearCrossEntropy`, executed off the event loop. */
   export function linearCrossEntropyAsync(input: TensorLike, options: { linearWeight: TensorLike; target: TensorLike; linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearCrossEntropyAsync(input: TensorLike, linearWeight: TensorLike, target: TensorLike, options?: { linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -16141,7 +16141,7 @@ export namespace nn {
    */
   export function nativeLayerNorm(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
   export function nativeLayerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
-  /** nativeLayerNorm, off the event loop. */
+  /** Asynchronous `nativeLayerNorm`, executed off the event loop. */
   export function nativeLayerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
   export function nativeLayerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
   /**
@@ -16156,7 +16156,7 @@ export namespace nn {
   export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number }): Tensor;
   export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number }): Tensor;
   export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number): Tensor;
-  /** layerNorm, off the event loop. */
+  /** Asynchronous `layerNorm`, executed off the event loop. */
   export function layerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function layerNormAsync(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -16175,7 +16175,7 @@ export namespace nn {
   export function rmsNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null }): Tensor;
   export function rmsNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null }): Tensor;
   export function rmsNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null): Tensor;
-  /** rmsNorm, off the event loop. */
+  /** Asynchronous `rmsNorm`, executed off the event loop. */
   export function rmsNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
   export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
   export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16189,7 +16189,7 @@ export namespace nn {
    */
   export function nativeGroupNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
   export function nativeGroupNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
-  /** nativeGroupNorm, off the event loop. */
+  /** Asynchronous `nativeGroupNorm`, executed off the event loop. */
   export function nativeGroupNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
   export function nativeGroupNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
   /**
@@ -16205,7 +16205,7 @@ export namespace nn {
   export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number }): Tensor;
   export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number }): Tensor;
   export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number): Tensor;
-  /** groupNorm, off the event loop. */
+  /** Asynchronous `groupNorm`, executed off the event loop. */
   export function groupNormAsync(input: TensorLike, options: { numGroups: Int; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function groupNormAsync(input: TensorLike, numGroups: Int, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -16219,7 +16219,7 @@ export namespace nn {
    */
   export function nativeBatchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number }): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
   export function nativeBatchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
-  /** nativeBatchNorm, off the event loop. */
+  /** Asynchronous `nativeBatchNorm`, executed off the event loop. */
   export function nativeBatchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
   export function nativeBatchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
   /**
@@ -16238,7 +16238,7 @@ export namespace nn {
   export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, options?: { momentum?: number; eps?: number }): Tensor;
   export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, momentum: number, options?: { eps?: number }): Tensor;
   export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, momentum: number, eps: number): Tensor;
-  /** batchNorm, off the event loop. */
+  /** Asynchronous `batchNorm`, executed off the event loop. */
   export function batchNormAsync(input: TensorLike, options: { runningMean: Tensor | null; runningVar: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, options?: { weight?: TensorLike | null; bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, options?: { bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -16261,7 +16261,7 @@ export namespace nn {
   export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, options?: { momentum?: number; eps?: number }): Tensor;
   export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, momentum: number, options?: { eps?: number }): Tensor;
   export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, momentum: number, eps: number): Tensor;
-  /** instanceNorm, off the event loop. */
+  /** Asynchronous `instanceNorm`, executed off the event loop. */
   export function instanceNormAsync(input: TensorLike, options?: { runningMean?: Tensor | null; runningVar?: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, options?: { runningVar?: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, options?: { weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -16282,7 +16282,7 @@ export namespace nn {
   export function localResponseNorm(input: TensorLike, size: Int, alpha: number, options?: { beta?: number; k?: number }): Tensor;
   export function localResponseNorm(input: TensorLike, size: Int, alpha: number, beta: number, options?: { k?: number }): Tensor;
   export function localResponseNorm(input: TensorLike, size: Int, alpha: number, beta: number, k: number): Tensor;
-  /** localResponseNorm, off the event loop. */
+  /** Asynchronous `localResponseNorm`, executed off the event loop. */
   export function localResponseNormAsync(input: TensorLike, options: { size: Int; alpha?: number; beta?: number; k?: number; signal?: Signal | null }): Promise<Tensor>;
   export function localResponseNormAsync(input: TensorLike, size: Int, options?: { alpha?: number; beta?: number; k?: number; signal?: Signal | null }): Promise<Tensor>;
   export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, options?: { beta?: number; k?: number; signal?: Signal | null }): Promise<Tensor>;
@@ -16305,7 +16305,7 @@ export namespace nn {
   export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
   export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
   export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
-  /** maxPool1d, off the event loop. */
+  /** Asynchronous `maxPool1d`, executed off the event loop. */
   export function maxPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -16325,7 +16325,7 @@ export namespace nn {
   export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
   export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
   export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
-  /** maxPool2d, off the event loop. */
+  /** Asynchronous `maxPool2d`, executed off the event loop. */
   export function maxPool2dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -16345,7 +16345,7 @@ export namespace nn {
   export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
   export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
   export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
-  /** maxPool3d, off the event loop. */
+  /** Asynchronous `maxPool3d`, executed off the event loop. */
   export function maxPool3dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -16364,7 +16364,7 @@ export namespace nn {
   export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): { values: Tensor; indices: Tensor };
-  /** maxPool1dWithIndices, off the event loop. */
+  /** Asynchronous `maxPool1dWithIndices`, executed off the event loop. */
   export function maxPool1dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -16384,7 +16384,7 @@ export namespace nn {
   export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): { values: Tensor; indices: Tensor };
-  /** maxPool2dWithIndices, off the event loop. */
+  /** Asynchronous `maxPool2dWithIndices`, executed off the event loop. */
   export function maxPool2dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -16404,7 +16404,7 @@ export namespace nn {
   export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): { values: Tensor; indices: Tensor };
   export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): { values: Tensor; indices: Tensor };
-  /** maxPool3dWithIndices, off the event loop. */
+  /** Asynchronous `maxPool3dWithIndices`, executed off the event loop. */
   export function maxPool3dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -16425,7 +16425,7 @@ export namespace nn {
   export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null }): Tensor;
   export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; out?: Tensor | null }): Tensor;
   export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { out?: Tensor | null }): Tensor;
-  /** avgPool1d, off the event loop. */
+  /** Asynchronous `avgPool1d`, executed off the event loop. */
   export function avgPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16447,7 +16447,7 @@ export namespace nn {
   export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
   export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
   export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { out?: Tensor | null }): Tensor;
-  /** avgPool2d, off the event loop. */
+  /** Asynchronous `avgPool2d`, executed off the event loop. */
   export function avgPool2dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16469,7 +16469,7 @@ export namespace nn {
   export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
   export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; out?: Tensor | null }): Tensor;
   export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { out?: Tensor | null }): Tensor;
-  /** avgPool3d, off the event loop. */
+  /** Asynchronous `avgPool3d`, executed off the event loop. */
   export function avgPool3dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16487,7 +16487,7 @@ export namespace nn {
   export function adaptiveAvgPool1d(input: TensorLike, ...outputSize: Int[]): Tensor;
   export function adaptiveAvgPool1d(input: TensorLike, options: { outputSize: Ints }): Tensor;
   export function adaptiveAvgPool1d(input: TensorLike, outputSize: Ints): Tensor;
-  /** adaptiveAvgPool1d, off the event loop. */
+  /** Asynchronous `adaptiveAvgPool1d`, executed off the event loop. */
   export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSize: Int[]): Promise<Tensor>;
   export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
   export function adaptiveAvgPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -16502,7 +16502,7 @@ export namespace nn {
   export function adaptiveAvgPool2d(input: TensorLike, ...outputSize: Int[]): Tensor;
   export function adaptiveAvgPool2d(input: TensorLike, options: { outputSize: Ints }): Tensor;
   export function adaptiveAvgPool2d(input: TensorLike, outputSize: Ints): Tensor;
-  /** adaptiveAvgPool2d, off the event loop. */
+  /** Asynchronous `adaptiveAvgPool2d`, executed off the event loop. */
   export function adaptiveAvgPool2dAsync(input: TensorLike, ...outputSize: Int[]): Promise<Tensor>;
   export function adaptiveAvgPool2dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
   export function adaptiveAvgPool2dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -16517,7 +16517,7 @@ export namespace nn {
   export function adaptiveAvgPool3d(input: TensorLike, ...outputSize: Int[]): Tensor;
   export function adaptiveAvgPool3d(input: TensorLike, options: { outputSize: Ints }): Tensor;
   export function adaptiveAvgPool3d(input: TensorLike, outputSize: Ints): Tensor;
-  /** adaptiveAvgPool3d, off the event loop. */
+  /** Asynchronous `adaptiveAvgPool3d`, executed off the event loop. */
   export function adaptiveAvgPool3dAsync(input: TensorLike, ...outputSize: Int[]): Promise<Tensor>;
   export function adaptiveAvgPool3dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
   export function adaptiveAvgPool3dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -16531,7 +16531,7 @@ export namespace nn {
   export function adaptiveMaxPool1d(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool1d(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool1d(input: TensorLike, outputSize: Ints): { values: Tensor; indices: Tensor };
-  /** adaptiveMaxPool1d, off the event loop. */
+  /** Asynchronous `adaptiveMaxPool1d`, executed off the event loop. */
   export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSize: Int[]): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -16546,7 +16546,7 @@ export namespace nn {
   export function adaptiveMaxPool2dWithIndices(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool2dWithIndices(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool2dWithIndices(input: TensorLike, outputSize: Ints): { values: Tensor; indices: Tensor };
-  /** adaptiveMaxPool2dWithIndices, off the event loop. */
+  /** Asynchronous `adaptiveMaxPool2dWithIndices`, executed off the event loop. */
   export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, ...outputSize: Int[]): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -16561,7 +16561,7 @@ export namespace nn {
   export function adaptiveMaxPool3dWithIndices(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool3dWithIndices(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
   export function adaptiveMaxPool3dWithIndices(input: TensorLike, outputSize: Ints): { values: Tensor; indices: Tensor };
-  /** adaptiveMaxPool3dWithIndices, off the event loop. */
+  /** Asynchronous `adaptiveMaxPool3dWithIndices`, executed off the event loop. */
   export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, ...outputSize: Int[]): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
   export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -16580,7 +16580,7 @@ export namespace nn {
   export function lpPool1d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
   export function lpPool1d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean }): Tensor;
   export function lpPool1d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean): Tensor;
-  /** lpPool1d, off the event loop. */
+  /** Asynchronous `lpPool1d`, executed off the event loop. */
   export function lpPool1dAsync(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool1dAsync(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool1dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -16596,7 +16596,7 @@ export namespace nn {
   export function lpPool2d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
   export function lpPool2d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean }): Tensor;
   export function lpPool2d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean): Tensor;
-  /** lpPool2d, off the event loop. */
+  /** Asynchronous `lpPool2d`, executed off the event loop. */
   export function lpPool2dAsync(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool2dAsync(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool2dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -16612,7 +16612,7 @@ export namespace nn {
   export function lpPool3d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
   export function lpPool3d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean }): Tensor;
   export function lpPool3d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean): Tensor;
-  /** lpPool3d, off the event loop. */
+  /** Asynchronous `lpPool3d`, executed off the event loop. */
   export function lpPool3dAsync(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool3dAsync(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function lpPool3dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -16631,7 +16631,7 @@ export namespace nn {
   export function maxUnpool1d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null }): Tensor;
   export function maxUnpool1d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null }): Tensor;
   export function maxUnpool1d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null): Tensor;
-  /** maxUnpool1d, off the event loop. */
+  /** Asynchronous `maxUnpool1d`, executed off the event loop. */
   export function maxUnpool1dAsync(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool1dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool1dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16648,7 +16648,7 @@ export namespace nn {
   export function maxUnpool2d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null }): Tensor;
   export function maxUnpool2d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null }): Tensor;
   export function maxUnpool2d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null): Tensor;
-  /** maxUnpool2d, off the event loop. */
+  /** Asynchronous `maxUnpool2d`, executed off the event loop. */
   export function maxUnpool2dAsync(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool2dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool2dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16665,7 +16665,7 @@ export namespace nn {
   export function maxUnpool3d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null }): Tensor;
   export function maxUnpool3d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null }): Tensor;
   export function maxUnpool3d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null): Tensor;
-  /** maxUnpool3d, off the event loop. */
+  /** Asynchronous `maxUnpool3d`, executed off the event loop. */
   export function maxUnpool3dAsync(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16687,7 +16687,7 @@ export namespace nn {
   export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
   export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
   export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): Tensor;
-  /** fractionalMaxPool2d, off the event loop. */
+  /** Asynchronous `fractionalMaxPool2d`, executed off the event loop. */
   export function fractionalMaxPool2dAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16704,7 +16704,7 @@ export namespace nn {
   export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
   export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
   export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  /** fractionalMaxPool2dWithIndices, off the event loop. */
+  /** Asynchronous `fractionalMaxPool2dWithIndices`, executed off the event loop. */
   export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -16721,7 +16721,7 @@ export namespace nn {
   export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
   export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
   export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): Tensor;
-  /** fractionalMaxPool3d, off the event loop. */
+  /** Asynchronous `fractionalMaxPool3d`, executed off the event loop. */
   export function fractionalMaxPool3dAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16738,7 +16738,7 @@ export namespace nn {
   export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
   export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
   export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: List<number> | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): { values: Tensor; indices: Tensor };
-  /** fractionalMaxPool3dWithIndices, off the event loop. */
+  /** Asynchronous `fractionalMaxPool3dWithIndices`, executed off the event loop. */
   export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: List<number> | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
@@ -16757,7 +16757,7 @@ export namespace nn {
   export function unfold(input: TensorLike, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints }): Tensor;
   export function unfold(input: TensorLike, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints }): Tensor;
   export function unfold(input: TensorLike, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints): Tensor;
-  /** unfold, off the event loop. */
+  /** Asynchronous `unfold`, executed off the event loop. */
   export function unfoldAsync(input: TensorLike, options: { kernelSize: Ints; dilation?: Ints; padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function unfoldAsync(input: TensorLike, kernelSize: Ints, options?: { dilation?: Ints; padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function unfoldAsync(input: TensorLike, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -16775,7 +16775,7 @@ export namespace nn {
   export function fold(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints }): Tensor;
   export function fold(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints }): Tensor;
   export function fold(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints): Tensor;
-  /** fold, off the event loop. */
+  /** Asynchronous `fold`, executed off the event loop. */
   export function foldAsync(input: TensorLike, options: { outputSize: Ints; kernelSize: Ints; dilation?: Ints; padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, options?: { dilation?: Ints; padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
@@ -16807,10 +16807,10 @@ export namespace nn {
    */
   export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
   export function lstm(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
-  /** lstm, off the event loop. */
+  /** Asynchronous `lstm`, executed off the event loop. */
   export function lstmAsync(input: TensorLike, options: { hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
   export function lstmAsync(input: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
-  /** lstm, off the event loop. */
+  /** Asynchronous `lstm`, executed off the event loop. */
   export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: List<TensorLike>; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
   export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: List<TensorLike>, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
   /**
@@ -16831,10 +16831,10 @@ export namespace nn {
    */
   export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
   export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
-  /** gru, off the event loop. */
+  /** Asynchronous `gru`, executed off the event loop. */
   export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function gruAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  /** gru, off the event loop. */
+  /** Asynchronous `gru`, executed off the event loop. */
   export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
@@ -16854,10 +16854,10 @@ export namespace nn {
    */
   export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
   export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
-  /** rnnTanh, off the event loop. */
+  /** Asynchronous `rnnTanh`, executed off the event loop. */
   export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  /** rnnTanh, off the event loop. */
+  /** Asynchronous `rnnTanh`, executed off the event loop. */
   export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
@@ -16877,10 +16877,10 @@ export namespace nn {
    */
   export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
   export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
-  /** rnnRelu, off the event loop. */
+  /** Asynchronous `rnnRelu`, executed off the event loop. */
   export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
-  /** rnnRelu, off the event loop. */
+  /** Asynchronous `rnnRelu`, executed off the event loop. */
   export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: List<TensorLike>; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: List<TensorLike>, hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
   /**
@@ -16893,7 +16893,7 @@ export namespace nn {
   export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
   export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
   export function lstmCell(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
-  /** lstmCell, off the event loop. */
+  /** Asynchronous `lstmCell`, executed off the event loop. */
   export function lstmCellAsync(input: TensorLike, options: { hx: List<TensorLike>; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
   export function lstmCellAsync(input: TensorLike, hx: List<TensorLike>, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
@@ -16908,7 +16908,7 @@ export namespace nn {
   export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
   export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
   export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
-  /** gruCell, off the event loop. */
+  /** Asynchronous `gruCell`, executed off the event loop. */
   export function gruCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16923,7 +16923,7 @@ export namespace nn {
   export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
   export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
   export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
-  /** rnnTanhCell, off the event loop. */
+  /** Asynchronous `rnnTanhCell`, executed off the event loop. */
   export function rnnTanhCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16938,7 +16938,7 @@ export namespace nn {
   export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
   export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
   export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
-  /** rnnReluCell, off the event loop. */
+  /** Asynchronous `rnnReluCell`, executed off the event loop. */
   export function rnnReluCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -16953,7 +16953,7 @@ export namespace nn {
   export function packPaddedSequence(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
   export function packPaddedSequence(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
   export function packPaddedSequence(input: TensorLike, lengths: TensorLike, batchFirst: boolean): { data: Tensor; batchSizes: Tensor };
-  /** packPaddedSequence, off the event loop. */
+  /** Asynchronous `packPaddedSequence`, executed off the event loop. */
   export function packPaddedSequenceAsync(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
   export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
   export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
@@ -16964,7 +16964,7 @@ export namespace nn {
    */
   export function padPackedSequence(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int }): { output: Tensor; lengths: Tensor };
   export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int): { output: Tensor; lengths: Tensor };
-  /** padPackedSequence, off the event loop. */
+  /** Asynchronous `padPackedSequence`, executed off the event loop. */
   export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
   export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
   /**
@@ -16988,7 +16988,7 @@ export namespace nn {
   export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
   export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean }): Tensor;
   export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean): Tensor;
-  /** interpolate, off the event loop. */
+  /** Asynchronous `interpolate`, executed off the event loop. */
   export function interpolateAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function interpolateAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
@@ -17008,7 +17008,7 @@ export namespace nn {
   export function upsample(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
   export function upsample(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null }): Tensor;
   export function upsample(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null): Tensor;
-  /** upsample, off the event loop. */
+  /** Asynchronous `upsample`, executed off the event loop. */
   export function upsampleAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
@@ -17025,7 +17025,7 @@ export namespace nn {
   export function upsampleNearest(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null }): Tensor;
   export function upsampleNearest(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null }): Tensor;
   export function upsampleNearest(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null): Tensor;
-  /** upsampleNearest, off the event loop. */
+  /** Asynchronous `upsampleNearest`, executed off the event loop. */
   export function upsampleNearestAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleNearestAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleNearestAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -17040,7 +17040,7 @@ export namespace nn {
   export function upsampleBilinear(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null }): Tensor;
   export function upsampleBilinear(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null }): Tensor;
   export function upsampleBilinear(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null): Tensor;
-  /** upsampleBilinear, off the event loop. */
+  /** Asynchronous `upsampleBilinear`, executed off the event loop. */
   export function upsampleBilinearAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: List<number> | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: List<number> | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -17053,7 +17053,7 @@ export namespace nn {
    */
   export function gridSampler(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
   export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
-  /** gridSampler, off the event loop. */
+  /** Asynchronous `gridSampler`, executed off the event loop. */
   export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17063,7 +17063,7 @@ export namespace nn {
    */
   export function gridSampler2d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
   export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
-  /** gridSampler2d, off the event loop. */
+  /** Asynchronous `gridSampler2d`, executed off the event loop. */
   export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17073,7 +17073,7 @@ export namespace nn {
    */
   export function gridSampler3d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
   export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
-  /** gridSampler3d, off the event loop. */
+  /** Asynchronous `gridSampler3d`, executed off the event loop. */
   export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17093,7 +17093,7 @@ export namespace nn {
   export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', options?: { paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
   export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', options?: { alignCorners?: boolean | null }): Tensor;
   export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', alignCorners: boolean | null): Tensor;
-  /** gridSample, off the event loop. */
+  /** Asynchronous `gridSample`, executed off the event loop. */
   export function gridSampleAsync(input: TensorLike, options: { grid: TensorLike; mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function gridSampleAsync(input: TensorLike, grid: TensorLike, options?: { mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', options?: { paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
@@ -17110,7 +17110,7 @@ export namespace nn {
   export function affineGrid(theta: TensorLike, options: { size: Ints; alignCorners?: boolean | null }): Tensor;
   export function affineGrid(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null }): Tensor;
   export function affineGrid(theta: TensorLike, size: Ints, alignCorners: boolean | null): Tensor;
-  /** affineGrid, off the event loop. */
+  /** Asynchronous `affineGrid`, executed off the event loop. */
   export function affineGridAsync(theta: TensorLike, options: { size: Ints; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function affineGridAsync(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
   export function affineGridAsync(theta: TensorLike, size: Ints, alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -17121,7 +17121,7 @@ export namespace nn {
    */
   export function affineGridGenerator(theta: TensorLike, options: { size: Ints; alignCorners: boolean }): Tensor;
   export function affineGridGenerator(theta: TensorLike, size: Ints, alignCorners: boolean): Tensor;
-  /** affineGridGenerator, off the event loop. */
+  /** Asynchronous `affineGridGenerator`, executed off the event loop. */
   export function affineGridGeneratorAsync(theta: TensorLike, options: { size: Ints; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function affineGridGeneratorAsync(theta: TensorLike, size: Ints, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17130,7 +17130,7 @@ export namespace nn {
    * Dtypes: integers and floats.
    */
   export function relu(input: TensorLike): Tensor;
-  /** relu, off the event loop. */
+  /** Asynchronous `relu`, executed off the event loop. */
   export function reluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
@@ -17140,7 +17140,7 @@ export namespace quantized {
    */
   export function add(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int }): Tensor;
   export function add(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int): Tensor;
-  /** add, off the event loop. */
+  /** Asynchronous `add`, executed off the event loop. */
   export function addAsync(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
   export function addAsync(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17149,7 +17149,7 @@ export namespace quantized {
    */
   export function addRelu(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int }): Tensor;
   export function addRelu(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int): Tensor;
-  /** addRelu, off the event loop. */
+  /** Asynchronous `addRelu`, executed off the event loop. */
   export function addReluAsync(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
   export function addReluAsync(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17158,7 +17158,7 @@ export namespace quantized {
    */
   export function mul(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int }): Tensor;
   export function mul(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int): Tensor;
-  /** mul, off the event loop. */
+  /** Asynchronous `mul`, executed off the event loop. */
   export function mulAsync(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
   export function mulAsync(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17167,7 +17167,7 @@ export namespace quantized {
    */
   export function mulRelu(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int }): Tensor;
   export function mulRelu(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int): Tensor;
-  /** mulRelu, off the event loop. */
+  /** Asynchronous `mulRelu`, executed off the event loop. */
   export function mulReluAsync(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
   export function mulReluAsync(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17176,7 +17176,7 @@ export namespace quantized {
    */
   export function addScalar(qa: TensorLike, options: { b: Scalar }): Tensor;
   export function addScalar(qa: TensorLike, b: Scalar): Tensor;
-  /** addScalar, off the event loop. */
+  /** Asynchronous `addScalar`, executed off the event loop. */
   export function addScalarAsync(qa: TensorLike, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function addScalarAsync(qa: TensorLike, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17184,7 +17184,7 @@ export namespace quantized {
    */
   export function addScalarRelu(qa: TensorLike, options: { b: Scalar }): Tensor;
   export function addScalarRelu(qa: TensorLike, b: Scalar): Tensor;
-  /** addScalarRelu, off the event loop. */
+  /** Asynchronous `addScalarRelu`, executed off the event loop. */
   export function addScalarReluAsync(qa: TensorLike, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function addScalarReluAsync(qa: TensorLike, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17193,7 +17193,7 @@ export namespace quantized {
    */
   export function mulScalar(qa: TensorLike, options: { b: Scalar }): Tensor;
   export function mulScalar(qa: TensorLike, b: Scalar): Tensor;
-  /** mulScalar, off the event loop. */
+  /** Asynchronous `mulScalar`, executed off the event loop. */
   export function mulScalarAsync(qa: TensorLike, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function mulScalarAsync(qa: TensorLike, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17201,14 +17201,14 @@ export namespace quantized {
    */
   export function mulScalarRelu(qa: TensorLike, options: { b: Scalar }): Tensor;
   export function mulScalarRelu(qa: TensorLike, b: Scalar): Tensor;
-  /** mulScalarRelu, off the event loop. */
+  /** Asynchronous `mulScalarRelu`, executed off the event loop. */
   export function mulScalarReluAsync(qa: TensorLike, options: { b: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function mulScalarReluAsync(qa: TensorLike, b: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Clamps a quantized tensor to the range [0, 6].
    */
   export function relu6(input: TensorLike): Tensor;
-  /** relu6, off the event loop. */
+  /** Asynchronous `relu6`, executed off the event loop. */
   export function relu6Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Concatenates quantized tensors along `dim`, quantized with `scale` and `zeroPoint` (default:
@@ -17218,7 +17218,7 @@ export namespace quantized {
   export function cat(tensors: List<TensorLike>, dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null }): Tensor;
   export function cat(tensors: List<TensorLike>, dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null }): Tensor;
   export function cat(tensors: List<TensorLike>, dim: Int | string, scale: number | null, zeroPoint: Int | null): Tensor;
-  /** cat, off the event loop. */
+  /** Asynchronous `cat`, executed off the event loop. */
   export function catAsync(tensors: List<TensorLike>, options: { dim: Int | string; scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function catAsync(tensors: List<TensorLike>, dim: Int | string, options?: { scale?: number | null; zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function catAsync(tensors: List<TensorLike>, dim: Int | string, scale: number | null, options?: { zeroPoint?: Int | null; signal?: Signal | null }): Promise<Tensor>;
@@ -17230,7 +17230,7 @@ export namespace quantized {
    */
   export function matmul(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int }): Tensor;
   export function matmul(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int): Tensor;
-  /** matmul, off the event loop. */
+  /** Asynchronous `matmul`, executed off the event loop. */
   export function matmulAsync(qa: TensorLike, options: { qb: TensorLike; scale: number; zeroPoint: Int; signal?: Signal | null }): Promise<Tensor>;
   export function matmulAsync(qa: TensorLike, qb: TensorLike, scale: number, zeroPoint: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17239,7 +17239,7 @@ export namespace quantized {
    * step: a tensor of bytes for this CPU. It does not follow later changes of `weight`.
    */
   export function linearPack(weight: TensorLike): Tensor;
-  /** linearPack, off the event loop. */
+  /** Asynchronous `linearPack`, executed off the event loop. */
   export function linearPackAsync(weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies a linear transformation to a quint8 or qint8 tensor of shape (..., in) with a qint8
@@ -17250,7 +17250,7 @@ export namespace quantized {
   export function linear(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; scale: number; zeroPoint: Int; packed?: TensorLike | null }): Tensor;
   export function linear(input: TensorLike, weight: TensorLike, bias: TensorLike | null, scale: number, zeroPoint: Int, options?: { packed?: TensorLike | null }): Tensor;
   export function linear(input: TensorLike, weight: TensorLike, bias: TensorLike | null, scale: number, zeroPoint: Int, packed: TensorLike | null): Tensor;
-  /** linear, off the event loop. */
+  /** Asynchronous `linear`, executed off the event loop. */
   export function linearAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; scale: number; zeroPoint: Int; packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, scale: number, zeroPoint: Int, options?: { packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, scale: number, zeroPoint: Int, packed: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -17260,7 +17260,7 @@ export namespace quantized {
   export function linearRelu(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; scale: number; zeroPoint: Int; packed?: TensorLike | null }): Tensor;
   export function linearRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, scale: number, zeroPoint: Int, options?: { packed?: TensorLike | null }): Tensor;
   export function linearRelu(input: TensorLike, weight: TensorLike, bias: TensorLike | null, scale: number, zeroPoint: Int, packed: TensorLike | null): Tensor;
-  /** linearRelu, off the event loop. */
+  /** Asynchronous `linearRelu`, executed off the event loop. */
   export function linearReluAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; scale: number; zeroPoint: Int; packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, scale: number, zeroPoint: Int, options?: { packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearReluAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, scale: number, zeroPoint: Int, packed: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -17274,7 +17274,7 @@ export namespace quantized {
   export function linearDynamic(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { reduceRange?: boolean; packed?: TensorLike | null }): Tensor;
   export function linearDynamic(input: TensorLike, weight: TensorLike, bias: TensorLike | null, reduceRange: boolean, options?: { packed?: TensorLike | null }): Tensor;
   export function linearDynamic(input: TensorLike, weight: TensorLike, bias: TensorLike | null, reduceRange: boolean, packed: TensorLike | null): Tensor;
-  /** linearDynamic, off the event loop. */
+  /** Asynchronous `linearDynamic`, executed off the event loop. */
   export function linearDynamicAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike | null; reduceRange?: boolean; packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearDynamicAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { reduceRange?: boolean; packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearDynamicAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, reduceRange: boolean, options?: { packed?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
@@ -17290,7 +17290,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `sym` true.
      */
     export function bartlett(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** bartlett, off the event loop. */
+    /** Asynchronous `bartlett`, executed off the event loop. */
     export function bartlettAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the Blackman window `0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x)` with x
@@ -17301,7 +17301,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `sym` true.
      */
     export function blackman(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** blackman, off the event loop. */
+    /** Asynchronous `blackman`, executed off the event loop. */
     export function blackmanAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the cosine (sine) window `sin(pi * x)` with x from 1 / (2 * `M`) to 1 - 1 / (2 *
@@ -17312,7 +17312,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `sym` true.
      */
     export function cosine(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** cosine, off the event loop. */
+    /** Asynchronous `cosine`, executed off the event loop. */
     export function cosineAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the exponential window `exp(-abs(i - center) / tau)` with i from 0 to `M` - 1.
@@ -17323,7 +17323,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `tau` 1.0, `sym` true.
      */
     export function exponential(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** exponential, off the event loop. */
+    /** Asynchronous `exponential`, executed off the event loop. */
     export function exponentialAsync(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the Gaussian window `exp(-(x / std)**2 / 2)`, where x is the distance of a sample
@@ -17334,7 +17334,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `std` 1.0, `sym` true.
      */
     export function gaussian(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** gaussian, off the event loop. */
+    /** Asynchronous `gaussian`, executed off the event loop. */
     export function gaussianAsync(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes a sum of cosines window: `coefficients[0] - coefficients[1] * cos(2 * pi * x) +
@@ -17345,7 +17345,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `sym` true.
      */
     export function generalCosine(M: Int, options: { coefficients: List<number>; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** generalCosine, off the event loop. */
+    /** Asynchronous `generalCosine`, executed off the event loop. */
     export function generalCosineAsync(M: Int, options: { coefficients: List<number>; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the generalized Hamming window `alpha - (1 - alpha) * cos(2 * pi * x)` with x from 0
@@ -17356,7 +17356,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `alpha` 0.54, `sym` true.
      */
     export function generalHamming(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** generalHamming, off the event loop. */
+    /** Asynchronous `generalHamming`, executed off the event loop. */
     export function generalHammingAsync(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the Hamming window `0.54 - 0.46 * cos(2 * pi * x)` with x from 0 to 1. The window
@@ -17366,7 +17366,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `sym` true.
      */
     export function hamming(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** hamming, off the event loop. */
+    /** Asynchronous `hamming`, executed off the event loop. */
     export function hammingAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the Hann window `0.5 - 0.5 * cos(2 * pi * x)` with x from 0 to 1. The window has `M`
@@ -17376,7 +17376,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `sym` true.
      */
     export function hann(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** hann, off the event loop. */
+    /** Asynchronous `hann`, executed off the event loop. */
     export function hannAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the Kaiser window `I0(beta * sqrt(1 - x**2)) / I0(beta)`, with the modified Bessel
@@ -17387,7 +17387,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `beta` 12.0, `sym` true.
      */
     export function kaiser(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** kaiser, off the event loop. */
+    /** Asynchronous `kaiser`, executed off the event loop. */
     export function kaiserAsync(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Computes the Nuttall window `0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi
@@ -17398,7 +17398,7 @@ export namespace signal {
      * Dtypes: float32 and float64. Default: `sym` true.
      */
     export function nuttall(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
-    /** nuttall, off the event loop. */
+    /** Asynchronous `nuttall`, executed off the event loop. */
     export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   }
 }
@@ -17409,7 +17409,7 @@ export namespace sparse {
    */
   export function sum(input: TensorLike, options?: { dim?: Ints | null; dtype?: DType | null }): Tensor;
   export function sum(input: TensorLike, dim: Ints | null, options?: { dtype?: DType | null }): Tensor;
-  /** sum, off the event loop. */
+  /** Asynchronous `sum`, executed off the event loop. */
   export function sumAsync(input: TensorLike, options?: { dim?: Ints | null; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   export function sumAsync(input: TensorLike, dim: Ints | null, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17429,10 +17429,10 @@ export namespace sparse {
    */
   export function mm(input: TensorLike, options: { mat2: TensorLike; reduce: string }): Tensor;
   export function mm(input: TensorLike, mat2: TensorLike, reduce: string): Tensor;
-  /** mm, off the event loop. */
+  /** Asynchronous `mm`, executed off the event loop. */
   export function mmAsync(input: TensorLike, options: { mat2: TensorLike; signal?: Signal | null }): Promise<Tensor>;
   export function mmAsync(input: TensorLike, mat2: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
-  /** mm, off the event loop. */
+  /** Asynchronous `mm`, executed off the event loop. */
   export function mmAsync(input: TensorLike, options: { mat2: TensorLike; reduce: string; signal?: Signal | null }): Promise<Tensor>;
   export function mmAsync(input: TensorLike, mat2: TensorLike, reduce: string, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17442,7 +17442,7 @@ export namespace sparse {
    */
   export function addmm(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar }): Tensor;
   export function addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar }): Tensor;
-  /** addmm, off the event loop. */
+  /** Asynchronous `addmm`, executed off the event loop. */
   export function addmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function addmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17454,7 +17454,7 @@ export namespace sparse {
    */
   export function sampledAddmm(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   export function sampledAddmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-  /** sampledAddmm, off the event loop. */
+  /** Asynchronous `sampledAddmm`, executed off the event loop. */
   export function sampledAddmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function sampledAddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17465,7 +17465,7 @@ export namespace sparse {
    */
   export function softmax(input: TensorLike, options: { dim: Int; dtype?: DType | null }): Tensor;
   export function softmax(input: TensorLike, dim: Int, options?: { dtype?: DType | null }): Tensor;
-  /** softmax, off the event loop. */
+  /** Asynchronous `softmax`, executed off the event loop. */
   export function softmaxAsync(input: TensorLike, options: { dim: Int; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   export function softmaxAsync(input: TensorLike, dim: Int, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17476,7 +17476,7 @@ export namespace sparse {
    */
   export function logSoftmax(input: TensorLike, options: { dim: Int; dtype?: DType | null }): Tensor;
   export function logSoftmax(input: TensorLike, dim: Int, options?: { dtype?: DType | null }): Tensor;
-  /** logSoftmax, off the event loop. */
+  /** Asynchronous `logSoftmax`, executed off the event loop. */
   export function logSoftmaxAsync(input: TensorLike, options: { dim: Int; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17486,7 +17486,7 @@ export namespace sparse {
   export function spdiags(diagonals: TensorLike, options: { offsets: TensorLike; shape: Ints; layout?: Layout | null }): Tensor;
   export function spdiags(diagonals: TensorLike, offsets: TensorLike, shape: Ints, options?: { layout?: Layout | null }): Tensor;
   export function spdiags(diagonals: TensorLike, offsets: TensorLike, shape: Ints, layout: Layout | null): Tensor;
-  /** spdiags, off the event loop. */
+  /** Asynchronous `spdiags`, executed off the event loop. */
   export function spdiagsAsync(diagonals: TensorLike, options: { offsets: TensorLike; shape: Ints; layout?: Layout | null; signal?: Signal | null }): Promise<Tensor>;
   export function spdiagsAsync(diagonals: TensorLike, offsets: TensorLike, shape: Ints, options?: { layout?: Layout | null; signal?: Signal | null }): Promise<Tensor>;
   export function spdiagsAsync(diagonals: TensorLike, offsets: TensorLike, shape: Ints, layout: Layout | null, options?: { signal?: Signal | null }): Promise<Tensor>;
@@ -17498,7 +17498,7 @@ export namespace sparse {
    */
   export function spsolve(input: TensorLike, options: { other: TensorLike }): Tensor;
   export function spsolve(input: TensorLike, other: TensorLike): Tensor;
-  /** spsolve, off the event loop. */
+  /** Asynchronous `spsolve`, executed off the event loop. */
   export function spsolveAsync(input: TensorLike, options: { other: TensorLike; signal?: Signal | null }): Promise<Tensor>;
   export function spsolveAsync(input: TensorLike, other: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
@@ -17510,7 +17510,7 @@ export namespace special {
    * Alias of `sigmoid`.
    */
   export function expit(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** expit, off the event loop. */
+  /** Asynchronous `expit`, executed off the event loop. */
   export function expitAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
@@ -17519,7 +17519,7 @@ export namespace special {
    * Alias of `special.exp2`.
    */
   export function exp2(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** exp2, off the event loop. */
+  /** Asynchronous `exp2`, executed off the event loop. */
   export function exp2Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted
@@ -17528,7 +17528,7 @@ export namespace special {
    * Alias of `special.expm1`.
    */
   export function expm1(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** expm1, off the event loop. */
+  /** Asynchronous `expm1`, executed off the event loop. */
   export function expm1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted
@@ -17537,7 +17537,7 @@ export namespace special {
    * Alias of `special.log1p`.
    */
   export function log1p(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** log1p, off the event loop. */
+  /** Asynchronous `log1p`, executed off the event loop. */
   export function log1pAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the error function of each element. Integers and bool are converted to the default
@@ -17548,7 +17548,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function erf(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** erf, off the event loop. */
+  /** Asynchronous `erf`, executed off the event loop. */
   export function erfAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
@@ -17559,7 +17559,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function erfc(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** erfc, off the event loop. */
+  /** Asynchronous `erfc`, executed off the event loop. */
   export function erfcAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
@@ -17570,7 +17570,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function erfinv(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** erfinv, off the event loop. */
+  /** Asynchronous `erfinv`, executed off the event loop. */
   export function erfinvAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the natural logarithm of the absolute value of the gamma function of each element.
@@ -17581,7 +17581,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function gammaln(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** gammaln, off the event loop. */
+  /** Asynchronous `gammaln`, executed off the event loop. */
   export function gammalnAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
@@ -17592,7 +17592,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function digamma(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** digamma, off the event loop. */
+  /** Asynchronous `digamma`, executed off the event loop. */
   export function digammaAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
@@ -17603,7 +17603,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function psi(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** psi, off the event loop. */
+  /** Asynchronous `psi`, executed off the event loop. */
   export function psiAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the modified Bessel function of the first kind of order 0 of each element. Integers
@@ -17614,7 +17614,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function i0(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** i0, off the event loop. */
+  /** Asynchronous `i0`, executed off the event loop. */
   export function i0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
@@ -17623,7 +17623,7 @@ export namespace special {
    * Alias of `special.sinc`.
    */
   export function sinc(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** sinc, off the event loop. */
+  /** Asynchronous `sinc`, executed off the event loop. */
   export function sincAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Rounds each element to the nearest integer, with ties to even, or to `decimals` decimal places;
@@ -17635,7 +17635,7 @@ export namespace special {
    * Dtypes: integers and floats. Default: `decimals` 0.
    */
   export function round(input: TensorLike, options?: { decimals?: Int; out?: Tensor | null }): Tensor;
-  /** round, off the event loop. */
+  /** Asynchronous `round`, executed off the event loop. */
   export function roundAsync(input: TensorLike, options?: { decimals?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
@@ -17647,7 +17647,7 @@ export namespace special {
    */
   export function logit(input: TensorLike, options?: { eps?: number | null; out?: Tensor | null }): Tensor;
   export function logit(input: TensorLike, eps: number | null, options?: { out?: Tensor | null }): Tensor;
-  /** logit, off the event loop. */
+  /** Asynchronous `logit`, executed off the event loop. */
   export function logitAsync(input: TensorLike, options?: { eps?: number | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logitAsync(input: TensorLike, eps: number | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17660,7 +17660,7 @@ export namespace special {
    */
   export function polygamma(n: Int, options: { input: TensorLike; out?: Tensor | null }): Tensor;
   export function polygamma(n: Int, input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** polygamma, off the event loop. */
+  /** Asynchronous `polygamma`, executed off the event loop. */
   export function polygammaAsync(n: Int, options: { input: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function polygammaAsync(n: Int, input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17673,7 +17673,7 @@ export namespace special {
    */
   export function multigammaln(input: TensorLike, options: { p: Int; out?: Tensor | null }): Tensor;
   export function multigammaln(input: TensorLike, p: Int, options?: { out?: Tensor | null }): Tensor;
-  /** multigammaln, off the event loop. */
+  /** Asynchronous `multigammaln`, executed off the event loop. */
   export function multigammalnAsync(input: TensorLike, options: { p: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function multigammalnAsync(input: TensorLike, p: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17686,7 +17686,7 @@ export namespace special {
    */
   export function gammainc(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
   export function gammainc(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** gammainc, off the event loop. */
+  /** Asynchronous `gammainc`, executed off the event loop. */
   export function gammaincAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function gammaincAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17699,7 +17699,7 @@ export namespace special {
    */
   export function gammaincc(input: TensorLike, options: { other: TensorLike; out?: Tensor | null }): Tensor;
   export function gammaincc(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** gammaincc, off the event loop. */
+  /** Asynchronous `gammaincc`, executed off the event loop. */
   export function gammainccAsync(input: TensorLike, options: { other: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function gammainccAsync(input: TensorLike, other: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17712,7 +17712,7 @@ export namespace special {
    */
   export function xlogy(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function xlogy(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** xlogy, off the event loop. */
+  /** Asynchronous `xlogy`, executed off the event loop. */
   export function xlogyAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function xlogyAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17723,7 +17723,7 @@ export namespace special {
    */
   export function xlog1py(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function xlog1py(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** xlog1py, off the event loop. */
+  /** Asynchronous `xlog1py`, executed off the event loop. */
   export function xlog1pyAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function xlog1pyAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17734,7 +17734,7 @@ export namespace special {
    */
   export function zeta(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function zeta(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** zeta, off the event loop. */
+  /** Asynchronous `zeta`, executed off the event loop. */
   export function zetaAsync(input: TensorLike | Scalar, options: { other: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function zetaAsync(input: TensorLike | Scalar, other: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17748,7 +17748,7 @@ export namespace special {
   export function softmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function softmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function softmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
-  /** softmax, off the event loop. */
+  /** Asynchronous `softmax`, executed off the event loop. */
   export function softmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function softmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -17763,7 +17763,7 @@ export namespace special {
   export function logSoftmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function logSoftmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   export function logSoftmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
-  /** logSoftmax, off the event loop. */
+  /** Asynchronous `logSoftmax`, executed off the event loop. */
   export function logSoftmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -17780,7 +17780,7 @@ export namespace special {
   export function logsumexp(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null }): Tensor;
   export function logsumexp(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null }): Tensor;
   export function logsumexp(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null }): Tensor;
-  /** logsumexp, off the event loop. */
+  /** Asynchronous `logsumexp`, executed off the event loop. */
   export function logsumexpAsync(input: TensorLike, options: { dim: Ints | string | List<Int | string>; keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int | string>, options?: { keepdim?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logsumexpAsync(input: TensorLike, dim: Ints | string | List<Int | string>, keepdim: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
@@ -17791,7 +17791,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function entr(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** entr, off the event loop. */
+  /** Asynchronous `entr`, executed off the event loop. */
   export function entrAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the scaled complementary error function of each element: `exp(x**2) * erfc(x)`.
@@ -17800,7 +17800,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function erfcx(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** erfcx, off the event loop. */
+  /** Asynchronous `erfcx`, executed off the event loop. */
   export function erfcxAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the cumulative distribution function of the standard normal distribution for each
@@ -17809,7 +17809,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function ndtr(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** ndtr, off the event loop. */
+  /** Asynchronous `ndtr`, executed off the event loop. */
   export function ndtrAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the logarithm of the cumulative distribution function of the standard normal
@@ -17819,7 +17819,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function logNdtr(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** logNdtr, off the event loop. */
+  /** Asynchronous `logNdtr`, executed off the event loop. */
   export function logNdtrAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the quantile function of the standard normal distribution, the inverse of
@@ -17829,7 +17829,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function ndtri(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** ndtri, off the event loop. */
+  /** Asynchronous `ndtri`, executed off the event loop. */
   export function ndtriAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the exponentially scaled modified Bessel function of the first kind of order 0 of each
@@ -17838,7 +17838,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function i0e(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** i0e, off the event loop. */
+  /** Asynchronous `i0e`, executed off the event loop. */
   export function i0eAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the modified Bessel function of the first kind of order 1 of each element. Integers
@@ -17847,7 +17847,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function i1(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** i1, off the event loop. */
+  /** Asynchronous `i1`, executed off the event loop. */
   export function i1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the exponentially scaled modified Bessel function of the first kind of order 1 of each
@@ -17856,7 +17856,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function i1e(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** i1e, off the event loop. */
+  /** Asynchronous `i1e`, executed off the event loop. */
   export function i1eAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the Bessel function of the first kind of order 0 of each element. Integers and bool
@@ -17865,7 +17865,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function besselJ0(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** besselJ0, off the event loop. */
+  /** Asynchronous `besselJ0`, executed off the event loop. */
   export function besselJ0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the Bessel function of the first kind of order 1 of each element. Integers and bool
@@ -17874,7 +17874,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function besselJ1(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** besselJ1, off the event loop. */
+  /** Asynchronous `besselJ1`, executed off the event loop. */
   export function besselJ1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the Bessel function of the second kind of order 0 of each element; -inf for 0, NaN for
@@ -17883,7 +17883,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function besselY0(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** besselY0, off the event loop. */
+  /** Asynchronous `besselY0`, executed off the event loop. */
   export function besselY0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the Bessel function of the second kind of order 1 of each element; -inf for 0, NaN for
@@ -17892,7 +17892,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function besselY1(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** besselY1, off the event loop. */
+  /** Asynchronous `besselY1`, executed off the event loop. */
   export function besselY1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the modified Bessel function of the first kind of order 0 of each element. Integers
@@ -17903,7 +17903,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function modifiedBesselI0(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** modifiedBesselI0, off the event loop. */
+  /** Asynchronous `modifiedBesselI0`, executed off the event loop. */
   export function modifiedBesselI0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the modified Bessel function of the first kind of order 1 of each element. Integers
@@ -17914,7 +17914,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function modifiedBesselI1(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** modifiedBesselI1, off the event loop. */
+  /** Asynchronous `modifiedBesselI1`, executed off the event loop. */
   export function modifiedBesselI1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the modified Bessel function of the second kind of order 0 of each element; inf for 0,
@@ -17923,7 +17923,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function modifiedBesselK0(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** modifiedBesselK0, off the event loop. */
+  /** Asynchronous `modifiedBesselK0`, executed off the event loop. */
   export function modifiedBesselK0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the modified Bessel function of the second kind of order 1 of each element; inf for 0,
@@ -17932,7 +17932,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function modifiedBesselK1(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** modifiedBesselK1, off the event loop. */
+  /** Asynchronous `modifiedBesselK1`, executed off the event loop. */
   export function modifiedBesselK1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the exponentially scaled modified Bessel function of the second kind of order 0 of
@@ -17942,7 +17942,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function scaledModifiedBesselK0(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** scaledModifiedBesselK0, off the event loop. */
+  /** Asynchronous `scaledModifiedBesselK0`, executed off the event loop. */
   export function scaledModifiedBesselK0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the exponentially scaled modified Bessel function of the second kind of order 1 of
@@ -17952,7 +17952,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function scaledModifiedBesselK1(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** scaledModifiedBesselK1, off the event loop. */
+  /** Asynchronous `scaledModifiedBesselK1`, executed off the event loop. */
   export function scaledModifiedBesselK1Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the spherical Bessel function of the first kind of order 0 of each element: `sin(x) /
@@ -17961,7 +17961,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function sphericalBesselJ0(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** sphericalBesselJ0, off the event loop. */
+  /** Asynchronous `sphericalBesselJ0`, executed off the event loop. */
   export function sphericalBesselJ0Async(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Computes the Airy function Ai of each element; NaN below -2^60, where the phase cannot be
@@ -17970,7 +17970,7 @@ export namespace special {
    * Dtypes: bool, integers and floats.
    */
   export function airyAi(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
-  /** airyAi, off the event loop. */
+  /** Asynchronous `airyAi`, executed off the event loop. */
   export function airyAiAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Evaluates the Chebyshev polynomial of the first kind of degree `n` at `x`, element by element.
@@ -17981,7 +17981,7 @@ export namespace special {
    */
   export function chebyshevPolynomialT(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function chebyshevPolynomialT(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** chebyshevPolynomialT, off the event loop. */
+  /** Asynchronous `chebyshevPolynomialT`, executed off the event loop. */
   export function chebyshevPolynomialTAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialTAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -17993,7 +17993,7 @@ export namespace special {
    */
   export function chebyshevPolynomialU(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function chebyshevPolynomialU(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** chebyshevPolynomialU, off the event loop. */
+  /** Asynchronous `chebyshevPolynomialU`, executed off the event loop. */
   export function chebyshevPolynomialUAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialUAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18005,7 +18005,7 @@ export namespace special {
    */
   export function chebyshevPolynomialV(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function chebyshevPolynomialV(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** chebyshevPolynomialV, off the event loop. */
+  /** Asynchronous `chebyshevPolynomialV`, executed off the event loop. */
   export function chebyshevPolynomialVAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialVAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18017,7 +18017,7 @@ export namespace special {
    */
   export function chebyshevPolynomialW(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function chebyshevPolynomialW(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** chebyshevPolynomialW, off the event loop. */
+  /** Asynchronous `chebyshevPolynomialW`, executed off the event loop. */
   export function chebyshevPolynomialWAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function chebyshevPolynomialWAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18030,7 +18030,7 @@ export namespace special {
    */
   export function hermitePolynomialH(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialH(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** hermitePolynomialH, off the event loop. */
+  /** Asynchronous `hermitePolynomialH`, executed off the event loop. */
   export function hermitePolynomialHAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18043,7 +18043,7 @@ export namespace special {
    */
   export function hermitePolynomialHe(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function hermitePolynomialHe(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** hermitePolynomialHe, off the event loop. */
+  /** Asynchronous `hermitePolynomialHe`, executed off the event loop. */
   export function hermitePolynomialHeAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function hermitePolynomialHeAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18055,7 +18055,7 @@ export namespace special {
    */
   export function laguerrePolynomialL(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function laguerrePolynomialL(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** laguerrePolynomialL, off the event loop. */
+  /** Asynchronous `laguerrePolynomialL`, executed off the event loop. */
   export function laguerrePolynomialLAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function laguerrePolynomialLAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18067,7 +18067,7 @@ export namespace special {
    */
   export function legendrePolynomialP(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function legendrePolynomialP(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** legendrePolynomialP, off the event loop. */
+  /** Asynchronous `legendrePolynomialP`, executed off the event loop. */
   export function legendrePolynomialPAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function legendrePolynomialPAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18079,7 +18079,7 @@ export namespace special {
    */
   export function shiftedChebyshevPolynomialT(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function shiftedChebyshevPolynomialT(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** shiftedChebyshevPolynomialT, off the event loop. */
+  /** Asynchronous `shiftedChebyshevPolynomialT`, executed off the event loop. */
   export function shiftedChebyshevPolynomialTAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function shiftedChebyshevPolynomialTAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18091,7 +18091,7 @@ export namespace special {
    */
   export function shiftedChebyshevPolynomialU(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function shiftedChebyshevPolynomialU(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** shiftedChebyshevPolynomialU, off the event loop. */
+  /** Asynchronous `shiftedChebyshevPolynomialU`, executed off the event loop. */
   export function shiftedChebyshevPolynomialUAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function shiftedChebyshevPolynomialUAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18103,7 +18103,7 @@ export namespace special {
    */
   export function shiftedChebyshevPolynomialV(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function shiftedChebyshevPolynomialV(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** shiftedChebyshevPolynomialV, off the event loop. */
+  /** Asynchronous `shiftedChebyshevPolynomialV`, executed off the event loop. */
   export function shiftedChebyshevPolynomialVAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function shiftedChebyshevPolynomialVAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
@@ -18115,7 +18115,7 @@ export namespace special {
    */
   export function shiftedChebyshevPolynomialW(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null }): Tensor;
   export function shiftedChebyshevPolynomialW(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
-  /** shiftedChebyshevPolynomialW, off the event loop. */
+  /** Asynchronous `shiftedChebyshevPolynomialW`, executed off the event loop. */
   export function shiftedChebyshevPolynomialWAsync(x: TensorLike | Scalar, options: { n: TensorLike | Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function shiftedChebyshevPolynomialWAsync(x: TensorLike | Scalar, n: TensorLike | Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 }

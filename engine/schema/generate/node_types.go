@@ -230,7 +230,7 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 		}
 		if async {
 			result = "Promise<" + result + ">"
-			b.WriteString(indent + "/** " + strings.TrimSuffix(name[strings.LastIndex(name, " ")+1:], "Async") + ", off the event loop. */\n")
+			b.WriteString(indent + "/** Asynchronous `" + strings.TrimSuffix(name[strings.LastIndex(name, " ")+1:], "Async") + "`, executed off the event loop. */\n")
 		} else {
 			b.WriteString(tsDoc(indent, e.spelling.document(o)+"\n"+dtypes(o)+" "+defaults(o.Args, nodeDefault)))
 		}
