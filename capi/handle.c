@@ -220,8 +220,10 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
   frame->name = op;
   frame->thread = lt_me;
   frame->freed = lt_take_freed();
-  const int64_t before = lt_begin();
+  const int64_t before = lt_begin(), around = lt_me->around;
+  lt_me->around = before;
   const tensor_status status = (tensor_status)lt_enter(frame);
+  lt_me->around = around;
   lt_end(before);
   if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, lt_take_freed());
   return status;

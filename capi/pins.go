@@ -30,6 +30,10 @@ func init() {
 	tensor.UsedElsewhere = func(t *tensor.Tensor) bool {
 		return usedElsewhere(func(x *slot) bool { return x.tensor == t })
 	}
+	tensor.UsedByOthers = func(t *tensor.Tensor) bool {
+		matches := func(x *slot) bool { return x.tensor.Contains(t) }
+		return usedAround(matches) || usedElsewhere(matches)
+	}
 }
 
 // pins are the slots that the calls of one thread use.
@@ -67,6 +71,17 @@ func usedElsewhere(matches func(*slot) bool) bool {
 			if c := (*C.lt_slot)(atomic.LoadPointer(&p[i])); c != nil && matches(of(c)) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// usedAround returns whether a call that runs the present one in a hook uses a slot that matches.
+func usedAround(matches func(*slot) bool) bool {
+	me := C.lt_calling()
+	for _, p := range pins(me)[:me.around] {
+		if matches(of((*C.lt_slot)(p))) {
+			return true
 		}
 	}
 	return false

@@ -53,6 +53,7 @@ typedef struct lt_thread {
   _Atomic int32_t owned;
   _Atomic int64_t used;            // pins, of all calls that this thread is in
   int64_t base;                    // of them, those of calls around the present one
+  int64_t around;                  // of them, those of calls that run the present one in a hook
   int64_t calls;                   // that the thread is in, one inside another
   int64_t room;                    // pins that there is memory for
   lt_slot *_Atomic *_Atomic pins;  // grows, and what it grew out of stays: others may be reading it

@@ -147,6 +147,8 @@ static void casts(void) {
         "autocast has no operators for devices of type 'mps'");
   FAILS(tensor_set_autocast_dtype("cpu", TENSOR_INT32), TENSOR_ERROR_RUNTIME,
         "dtype must be a floating-point dtype, but is int32");
+  FAILS(tensor_set_autocast_dtype("cpu", TENSOR_DTYPE_NONE), TENSOR_ERROR_RUNTIME,
+        "dtype must be a floating-point dtype");
   OK(tensor_free(loss));
   OK(tensor_free(a));
 }

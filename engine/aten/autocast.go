@@ -200,7 +200,7 @@ func (c Ctx) SetAutocastDtype(deviceType string, d dtype.DType) error {
 	if err != nil {
 		return err
 	}
-	if !d.IsFloatingPoint() {
+	if d == dtype.None || !d.IsFloatingPoint() {
 		return status.Runtimef("%s: dtype must be a floating-point dtype, but is %v", op, d)
 	}
 	return c.set(op, func(m *Modes) { m.Autocast.DTypes[row] = d })

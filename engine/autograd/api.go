@@ -164,7 +164,14 @@ func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
 	if wanted(self) && !differentiable(data) {
 		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op, data.DType())
 	}
-	return self.Become(op, data)
+	before := self.Storage()
+	if err := self.Become(op, data); err != nil {
+		return err
+	}
+	if self.Storage() != before {
+		self.SetDetached() // a write to data in place is no write to self, though they share memory
+	}
+	return nil
 }
 
 // fits returns an error if the dtype, device or sizes of grad differ from those of self.

@@ -232,6 +232,7 @@ func (r *call) saveResult(name string, t *tensor.Tensor, output int, needed bool
 		return -1
 	}
 	plain := t.Plain()
+	plain.SetDetached() // a hook may keep it, and a write in place would make it a view whose graph contains the node
 	at, err := r.node.save(r.c, saved{name: name, t: plain, from: Edge{nil, output}, result: true}, plain)
 	r.err = err
 	return at

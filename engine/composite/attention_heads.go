@@ -25,7 +25,7 @@ func NnMultiHeadAttentionForward(c aten.Ctx, query, of, value *tensor.Tensor, em
 	h := heads{scope: within(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
 		causal: causal, weights: needWeights}
 	defer h.Close()
-	h.check(separate)
+	h.check(separate, outWeight)
 	projections := []*tensor.Tensor{weightQ, weightK, weightV}
 	if !separate {
 		projections = h.thirds(inWeight)
@@ -70,7 +70,7 @@ func (h *heads) squeezed(t *tensor.Tensor, dim int64) *tensor.Tensor {
 }
 
 // check refuses operands that do not fit, and has examples where there is one without a dimension.
-func (h *heads) check(separate bool) {
+func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
 	n := h.q.Dim()
 	if n != 2 && n != 3 {
 		h.Failf("query must have 2 dimensions, or 3 with examples, but has sizes %v", h.q.Sizes())
@@ -79,6 +79,8 @@ func (h *heads) check(separate bool) {
 	switch {
 	case h.k.Dim() != n || h.v.Dim() != n:
 		h.Failf("key and value must have as many dimensions as query, %d, but have sizes %v and %v", n, h.k.Sizes(), h.v.Sizes())
+	case outWeight.Dim() != 2:
+		h.Failf("out_proj_weight must have 2 dimensions, but has sizes %v", outWeight.Sizes())
 	case h.padding != nil && h.padding.Dim() != n-1:
 		h.Failf("key_padding_mask must have %d dimensions, one less than query, but has sizes %v", n-1, h.padding.Sizes())
 	case h.mask != nil && h.mask.Dim() != 2 && h.mask.Dim() != 3:

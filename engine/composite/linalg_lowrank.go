@@ -65,8 +65,8 @@ func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.
 	turned := s.adjoint(wide)
 	basis := s.basis(s.matmul(wide, s.randn(a, d.Compute(), min(rows, columns), q)))
 	for range niter {
-		basis = s.basis(s.matmul(turned, basis))
-		basis = s.basis(s.matmul(wide, basis))
+		basis = s.iterate(turned, basis)
+		basis = s.iterate(wide, basis)
 	}
 	left, sizes, vh := s.singular(s.matmul(s.adjoint(basis), wide))
 	left, right := s.matmul(basis, left), s.resolved(s.adjoint(vh))
@@ -75,6 +75,18 @@ func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.
 	}
 	r, err := s.finished(nil, make([]*tensor.Tensor, 3), s.Cast(left, d), s.Cast(sizes, d.ToReal()), s.Cast(right, d))
 	return r[0], r[1], r[2], err
+}
+
+// iterate replaces basis by one of the columns of a @ basis. It releases all that it makes, so that memory in use does not grow with the iterations.
+func (s *scope) iterate(a, basis *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	inner := within(s.C, s.Op)
+	defer inner.Close()
+	made := s.Keep(inner.Give(inner.basis(inner.matmul(a, basis))))
+	s.Drop(basis)
+	return made
 }
 
 // mostRounds end iterations that would go on for ever.

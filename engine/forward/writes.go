@@ -19,7 +19,7 @@ func (p *pushed) receive(from []*tensor.Tensor) (commit func()) {
 		switch w := t.Wrapped(); {
 		case !differentiable(t):
 		case w != nil && w.Level == p.level:
-			commits = append(commits, p.spread(w, from), w.Still.Move)
+			commits = append(commits, p.spread(t, from), w.Still.Move)
 		case t.Alone():
 			zeros := p.unwritten(t)
 			commits = append(commits, func() { p.Check(t.BecomePair(p.Name, zeros, p.level)) })
@@ -36,7 +36,8 @@ func (p *pushed) receive(from []*tensor.Tensor) (commit func()) {
 
 // spread gives each batch element of the vmap levels around a tangent of its own to write to, where tangents alone are mapped over. Nobody
 // else may see the memory of the tangent.
-func (p *pushed) spread(w *tensor.Wrapped, from []*tensor.Tensor) (commit func()) {
+func (p *pushed) spread(t *tensor.Tensor, from []*tensor.Tensor) (commit func()) {
+	w := t.Wrapped()
 	alone := w.Tangent.Alone()
 	each := p.Keep(aten.Spread(p.c.Around(p.level), w.Tangent, func(l *tensor.Level) bool {
 		return slices.ContainsFunc(from, func(t *tensor.Tensor) bool { return t != nil && slices.Contains(around(t), l) })
@@ -48,10 +49,7 @@ func (p *pushed) spread(w *tensor.Wrapped, from []*tensor.Tensor) (commit func()
 		p.Check(status.NotImplementedf("%s: inside jvp: the tangent of what is written to is the same for all batch elements, and views see its memory; give jvp a tangent that vmap maps over", p.Name))
 	}
 	made := p.Keep(p.c.Clone(each, shape.Preserve))
-	return func() {
-		w.Tangent.Release()
-		w.Tangent = made.Alias()
-	}
+	return func() { p.Check(t.SetTangent(p.Name, made)) }
 }
 
 // mapped reports whether a vmap level maps over an operand or its tangent.

@@ -70,8 +70,8 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 	}
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
-	if UsedElsewhere(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its entries; wait for that call to end", op, t.sizes)
+	if err := t.checkUnused(op, "change its entries"); err != nil {
+		return err
 	}
 	if err := t.wrap(op, sizes); err != nil {
 		return err

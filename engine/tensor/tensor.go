@@ -273,6 +273,18 @@ func (t *Tensor) ViewAs(op string, d dtype.DType, sizes, strides []int64, offset
 // UsedElsewhere tells whether a call of another thread uses a tensor. Whoever lets threads in sets it.
 var UsedElsewhere = func(*Tensor) bool { return false }
 
+// UsedByOthers returns whether another running call uses a tensor that contains t: a call on another thread, or one that runs the present call
+// in a hook. Whoever lets threads in sets it.
+var UsedByOthers = func(*Tensor) bool { return false }
+
+// checkUnused returns an error if another running call uses t, whose parts, values or tangent the present call is about to release.
+func (t *Tensor) checkUnused(op, change string) error {
+	if UsedByOthers(t) {
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread, or by the call that runs this hook, and cannot %s; wait for that call to end", op, t.sizes, change)
+	}
+	return nil
+}
+
 // Busy tells whether the tensor's geometry is being changed, or the bytes of its storage moved.
 func (t *Tensor) Busy() bool { return t.changing.Load() != 0 || t.storage.Moving() }
 

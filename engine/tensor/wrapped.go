@@ -151,9 +151,9 @@ func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 	}
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
-	if UsedElsewhere(t) {
+	if err := t.checkUnused(op, "get a tangent"); err != nil {
 		pair.Release()
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot get a tangent; wait for that call to end", op, t.sizes)
+		return err
 	}
 	t.leave()
 	t.move(pair.storage, t.dtype, t.sizes, t.strides, 0, pair.numel, pair.reach)
@@ -163,18 +163,34 @@ func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 	return nil
 }
 
-// Rest puts zeros in the place of the tangent that the pair t has, which others that see its memory keep.
-func (t *Tensor) Rest(op string, zeros *Tensor) error {
+// Rest replaces the tangent of the pair t by zeros. Others that share the memory of the tangent keep it.
+func (t *Tensor) Rest(op string, zeros *Tensor) error { return t.replaceTangent(op, zeros, new(Still)) }
+
+// SetTangent replaces the tangent of the pair t.
+func (t *Tensor) SetTangent(op string, tangent *Tensor) error {
+	return t.replaceTangent(op, tangent, t.Wrapped().Still)
+}
+
+func (t *Tensor) replaceTangent(op string, tangent *Tensor, still *Still) error {
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
-	if UsedElsewhere(t) {
-		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot lose its tangent; wait for that call to end", op, t.sizes)
+	if err := t.checkUnused(op, "get another tangent"); err != nil {
+		return err
 	}
 	w := t.Wrapped()
-	t.kind.state = (&Wrapped{Value: w.Value, Tangent: zeros, Still: new(Still), Level: w.Level}).share()
+	t.kind.state = (&Wrapped{Value: w.Value, Tangent: tangent, Still: still, Level: w.Level, Fixed: w.Fixed}).share()
 	w.Value.Release()
 	w.Tangent.Release()
 	return nil
+}
+
+// Contains returns whether part is t, or a tensor that t is made of by transforms.
+func (t *Tensor) Contains(part *Tensor) bool {
+	if t == nil || t == part {
+		return t != nil
+	}
+	w := t.Wrapped()
+	return w != nil && (w.Value.Contains(part) || w.Tangent.Contains(part))
 }
 
 // Alone tells whether nobody else sees the memory of t.

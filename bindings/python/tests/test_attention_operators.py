@@ -389,3 +389,30 @@ def test_separate_projections():
 def test_what_heads_refuse(call, text):
     with pytest.raises(RuntimeError, match=text):
         call(torch.zeros(3, 2, 4), torch.zeros(12, 4))
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["plain", "vmap"])
+@pytest.mark.parametrize("place", range(8), ids=["q", "k", "v", "w", "b", "wo", "bo", "mask"])
+def test_heads_of_operands_of_any_shape(place, mapped):
+    fitting = [(3, 1, 2), (3, 1, 2), (3, 1, 2), (6, 2), (6,), (2, 2), (2,), (3, 3)]
+    for shape in [(), (0,), (1,), (2,), (6,), (2, 2), (6, 2), (0, 2), (3, 1, 2), (2, 0, 2), (1, 1, 1, 1)]:
+        given = [values(*s) for s in fitting]
+        given[place] = values(*shape)
+
+        def heads(q, k, v, w, b, wo, bo, mask):
+            return F.multi_head_attention_forward(q, k, v, 2, 1, w, b, None, None, False, 0.0, wo, bo, attn_mask=mask)
+
+        try:
+            if mapped:
+                torch.vmap(heads)(*(t.expand(2, *t.shape) for t in given))
+            else:
+                heads(*given)
+        except (RuntimeError, IndexError, ValueError, AssertionError) as e:
+            assert "internal error" not in str(e)
+            assert shape != fitting[place]
+
+
+def test_out_projection_of_one_dimension_raises():
+    x = values(3, 1, 2)
+    with pytest.raises(RuntimeError, match=r"out_proj_weight must have 2 dimensions, but has sizes \[2\]"):
+        multi_head(x, x, x, 1, values(6, 2), values(6), values(2), None)

@@ -386,6 +386,15 @@ def test_data_of_another_kind():
     assert w.grad is not None and x.data_ptr() == z.data_ptr()
 
 
+@pytest.mark.parametrize("view", [False, True])
+def test_a_write_to_data_in_place_is_none_to_the_tensor(view):
+    x, y = leaf(1.0, 2.0), torch.tensor([3.0, 4.0])
+    x.data = y[:] if view else y
+    y.mul_(x)
+    assert x.is_leaf and x.grad_fn is None and x._base is None
+    assert y.tolist() == x.tolist() == [9.0, 16.0] and y.grad_fn is not None
+
+
 def test_data_of_a_tensor_is_of_its_kind():
     plain, integers = torch.zeros(4), torch.quantize_per_tensor(torch.ones(4), 0.1, 0, torch.quint8)
     entries = torch.eye(2).to_sparse()

@@ -179,3 +179,13 @@ def test_gradients_of_some_eigenvalues_are_symmetric_and_differences():
     assert torch.autograd.gradcheck(function, (a,))
     (slope,) = torch.autograd.grad(function(a)[1].square().cumsum(0).sum(), a)
     assert torch.equal(slope, slope.T)
+
+
+@pytest.mark.parametrize("f", [torch.svd_lowrank, torch.pca_lowrank])
+def test_memory_in_use_does_not_grow_with_iterations(f):
+    a, peaks = of_rank(3, torch.float32, 30, 20), []
+    for niter in (10, 300):
+        torch.reset_peak_memory_stats()
+        f(a, q=3, niter=niter)
+        peaks.append(torch.memory_stats().peak)
+    assert peaks[0] == peaks[1]
