@@ -1,5 +1,7 @@
-"""Comparison of tensors in tests."""
+"""Comparison of tensors in tests, and random tensors for them."""
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 
 from ._base import dtypes as _dtypes
@@ -7,7 +9,7 @@ from ._core.tensor import Tensor
 from ._data.create import tensor
 from ._gen import gen_functions as _f
 
-__all__ = ["assert_close"]
+__all__ = ["assert_close", "make_tensor"]
 
 TOLERANCES = {
     _dtypes.float16: (1e-3, 1e-5),
@@ -108,3 +110,64 @@ def tensor_difference(actual, expected, where, options):
     head = "Scalars" if not close.dim() else "Tensor-likes"
     share = f"\nMismatched elements: {len(wrong)} / {n} ({100 * len(wrong) / n:.1f}%)" if close.dim() else ""
     return f"{head} are not close{where}!\n{share}\nFirst difference: {a} and {e} at flat index {wrong[0]} (allowed: rtol={rtol}, atol={atol})"
+
+
+def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False, memory_format=None):
+    """Returns a tensor of random values, drawn uniformly from [low, high).
+
+    Defaults: [0, 2) for bool, [0, 10) for unsigned integers, [-9, 10) for signed ones, [-9, 9) for floating-point and complex dtypes (real and
+    imaginary part). A bound that the dtype cannot represent is replaced by its least or greatest finite value.
+
+    shape: sizes, or one sequence of them. noncontiguous: every second element of a storage twice as large. exclude_zero: replaces 0 by 1, or by
+    the least normal value of a floating-point dtype.
+
+    Raises ValueError if low is not less than high, for NaN, for requires_grad=True with an integral dtype, and if both noncontiguous and
+    memory_format are given; TypeError for quantized dtypes.
+    """
+    sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+    real = dtype.to_real() if dtype.is_complex else dtype
+    fractional = real.is_floating_point
+    if noncontiguous and memory_format is not None:
+        raise ValueError(f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got {noncontiguous=} and {memory_format=}")
+    if requires_grad and not fractional:
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
+    low, high = interval(real, low, high)
+
+    made = _f.empty(sizes, dtype=dtype, device=device)
+    parts = _f.view_as_real(made) if dtype.is_complex else made
+    if not fractional:
+        parts.copy_(_f.randint(low, high, sizes, dtype=_dtypes.int64, device=device))
+    elif high - low <= _dtypes.finfo(real).max:
+        parts.uniform_(low, high)
+    else:  # the width of the interval overflows
+        parts.uniform_(low / 2, high / 2).mul_(2)
+    if noncontiguous and made.numel() > 1:
+        made = _f.repeat_interleave(made, 2, dim=-1)[..., 1::2] if made.dim() else made
+    elif memory_format is not None:
+        made = made.clone(memory_format=memory_format)
+    if exclude_zero:
+        made[made == 0] = _dtypes.finfo(real).tiny * (1 + 1j if dtype.is_complex else 1) if fractional else 1
+    return made.requires_grad_(requires_grad)
+
+
+def interval(dtype, low, high):
+    """The interval of make_tensor for a real dtype: integers for integral dtypes, finite values for floating-point ones."""
+    if dtype is _dtypes.bool_:
+        least, most, default = 0, 2, (0, 2)
+    elif dtype.is_floating_point:
+        info = _dtypes.finfo(dtype)
+        least, most, default = info.min, info.max, (-9, 9)
+    else:
+        info = _dtypes.iinfo(dtype)
+        least, most, default = info.min, min(info.max + 1, 2**63 - 1), (-9 if info.min else 0, 10)
+    low, high = default[0] if low is None else low, default[1] if high is None else high
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
+    if low == high and dtype.is_floating_point:
+        warnings.warn("make_tensor: low equals high; use torch.full() for equal values", FutureWarning, stacklevel=3)
+    elif low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    if high < least or low > most or not dtype.is_floating_point and low >= most:
+        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{least}, {most})")
+    low, high = max(low, least), min(high, most)
+    return (low, high) if dtype.is_floating_point else (math.ceil(low), math.ceil(high))

@@ -1,6 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from . import Size, Tensor, device as _device, dtype as _dtype, memory_format as _memory_format
+
 def assert_close(
     actual: Any,
     expected: Any,
@@ -15,3 +17,14 @@ def assert_close(
     check_stride: bool = ...,
     msg: str | Callable[[str], str] | None = ...,
 ) -> None: ...
+def make_tensor(
+    *shape: int | Size | list[int] | tuple[int, ...],
+    dtype: _dtype,
+    device: str | _device,
+    low: float | None = ...,
+    high: float | None = ...,
+    requires_grad: bool = ...,
+    noncontiguous: bool = ...,
+    exclude_zero: bool = ...,
+    memory_format: _memory_format | None = ...,
+) -> Tensor: ...
