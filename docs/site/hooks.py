@@ -133,10 +133,10 @@ def tabs(run):
 def header(text):
     """include/tensor.h as a page: its conventions, and the sections that no operators are in, which have pages of their own."""
     head, *sections = SECTION.split(text)
-    conventions = head.split("// Conventions\n")[1].split("#ifndef")[0]
+    conventions = head.split("#ifndef")[0].partition("//\n")[2]  # headings, each above an indented paragraph
     out = "# The C header\n\nWhat `include/tensor.h` has beside the [operators](../docs/operators/gen_operators.md), which their pages show.\n\n## Conventions\n\n"
-    paragraphs = re.sub(r"^//   ?", "", conventions, flags=re.MULTILINE)
-    out += re.sub(r"(?<=\.)\n(?=[A-Z\"])", "\n\n", paragraphs)
+    for line in conventions.splitlines():
+        out += (line[5:] if line.startswith("//   ") else f"### {line[3:]}\n" if line[3:] else "") + "\n"
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         if title == "creation":  # from here on it is all operators
             break

@@ -106,7 +106,7 @@ _SUBMODULES = frozenset(
         *("torch_version", "__config__", "_dynamo", "_guards", "_higher_order_ops", "_inductor", "_jit_internal", "_logging", "_ops", "_subclasses"),
         *("_tensor", "_VF", "ao", "classes", "compiler", "export", "functional", "_tensor_str"),
         *("distributions", "quasirandom"),
-        *("futures", "fx", "jit", "masked", "monitor", "mtia", "nested", "onnx", "package", "quantization", "types"),
+        *("foreach", "futures", "fx", "jit", "masked", "monitor", "mtia", "nested", "onnx", "package", "quantization", "types"),
     )
 )
 

@@ -14,7 +14,8 @@ from ._gradients.grad import grad as _gradients
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state", "vjp", "vmap"]
+__all__ = ["functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize"]
+__all__ += ["replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap"]
 
 
 # --------------------------------------------------------------------------------------------------- one evaluation
@@ -417,3 +418,26 @@ def stacked_leaf(tensors, name):
     if len(wanted) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     return _f.stack(tensors).detach().requires_grad_(wanted.pop())
+
+
+def replace_all_batch_norm_modules_(root):
+    """Makes every BatchNorm module in `root` normalize by the batch alone, without running statistics, and returns `root`: vmap cannot update them."""
+    from .nn.modules.batchnorm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
+def functionalize(func, *, remove="mutations"):
+    """Returns a function that computes what `func` computes. PyTorch's removes in-place operators and views for compilers, of which there are none."""
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(f"functionalize(f, remove='mutations'): remove must be 'mutations' or 'mutations_and_views', got {remove!r}")
+
+    @wraps(func)
+    def functional(*args, **options):
+        return func(*args, **options)
+
+    return functional

@@ -9,7 +9,7 @@ from ._core.tensor import Tensor
 from ._data.create import tensor
 from ._gen import gen_functions as _f
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
 TOLERANCES = {
     _dtypes.float16: (1e-3, 1e-5),
@@ -55,6 +55,16 @@ def assert_close(
     problem = difference(actual, expected, "", options)
     if problem:
         raise AssertionError(problem if msg is None else msg(problem) if callable(msg) else msg)
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+    """Raises AssertionError as assert_close, without a comparison of dtypes. Deprecated by PyTorch: use assert_close."""
+    warnings.warn("torch.testing.assert_allclose() is deprecated; use torch.testing.assert_close()", FutureWarning, stacklevel=2)
+    if not isinstance(actual, Tensor):
+        actual = tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = tensor(expected, dtype=actual.dtype)
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
 def difference(actual, expected, where, options):

@@ -17,6 +17,9 @@ def assert_close(
     check_stride: bool = ...,
     msg: str | Callable[[str], str] | None = ...,
 ) -> None: ...
+def assert_allclose(
+    actual: Any, expected: Any, rtol: float | None = ..., atol: float | None = ..., equal_nan: bool = ..., msg: str = ...
+) -> None: ...
 def make_tensor(
     *shape: int | Size | list[int] | tuple[int, ...],
     dtype: _dtype,

@@ -219,6 +219,10 @@ def reset_peak_memory_stats(device=None):
         _f.device_reset_peak_memory(_cuda(device))
 
 
+def reset_accumulated_memory_stats(device=None):
+    """Returns at once: totals since the start are not counted."""
+
+
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 

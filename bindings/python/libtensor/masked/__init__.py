@@ -21,6 +21,7 @@ __all__ = [
     "cumsum",
     "is_masked_tensor",
     "log_softmax",
+    "logaddexp",
     "logsumexp",
     "mean",
     "median",
@@ -204,6 +205,14 @@ def cumsum(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: T
 def cumprod(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """Returns cumulative products of the selected elements."""
     return torch.cumprod(_fill(_cast(input, dtype), mask, 1), dim)
+
+
+def logaddexp(
+    input: Tensor, other: Tensor, *, dtype: torch.dtype | None = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
+) -> Tensor:
+    """Returns log(exp(input) + exp(other)); an element that a mask leaves out counts as -inf."""
+    least = float("-inf")
+    return torch.logaddexp(_fill(_cast(input, dtype), input_mask, least), _fill(_cast(other, dtype), other_mask, least))
 
 
 def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:

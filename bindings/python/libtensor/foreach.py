@@ -1,0 +1,43 @@
+"""Operators over lists of tensors: add(inputs, other) is the tuple of add(input, other) for each input.
+
+Names that end with _ write to the tensors of `inputs` and return `inputs`. Lists must not be empty, and lists of one call have one length;
+a scalar applies to every tensor. All tensors are checked before the first one is written to.
+"""
+
+from ._gen import gen_functions as _f
+
+__all__ = [
+    *("abs", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "ceil", "clamp_max", "clamp_min", "cos", "cosh", "div", "erf", "erfc", "exp"),
+    *("expm1", "floor", "frac", "lerp", "lgamma", "log", "log10", "log1p", "log2", "maximum", "minimum", "mul", "neg", "pow", "reciprocal"),
+    *("round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "sub", "tan", "tanh", "trunc"),
+]
+__all__ += [name + "_" for name in __all__] + ["clone", "copy_", "max", "mm", "norm", "zero_"]
+
+
+def make_function(name):
+    """Returns the function of a name, over the operator _foreach_NAME."""
+    operator = getattr(_f, "foreach_" + name)
+    if name.endswith("_"):
+
+        def function(inputs, *args, **options):
+            operator(inputs, *args, **options)
+            return inputs
+
+    else:
+
+        def function(inputs, *args, **options):
+            return tuple(operator(inputs, *args, **options))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = operator.__doc__
+    return function
+
+
+def __getattr__(name):
+    if name in __all__:
+        return globals().setdefault(name, make_function(name))
+    raise AttributeError(f"module 'libtensor.foreach' has no attribute '{name}'")
+
+
+def __dir__():
+    return __all__
