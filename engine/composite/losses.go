@@ -23,7 +23,7 @@ func lose(c aten.Ctx, op string, average, reduce ops.Bool, reduction string, wor
 	s := &losing{within(c, op), reduction}
 	if average == ops.NoBool && reduce == ops.NoBool {
 		if words = append(words, "none", "mean", "sum"); !slices.Contains(words, reduction) {
-			s.Fail(status.Valuef("%s: reduction must be one of %v, but is %s", op, words, reduction))
+			s.Fail(status.Valuef("%s: %s is not a valid value for reduction; give one of %v", op, reduction, words))
 		}
 		return s
 	}

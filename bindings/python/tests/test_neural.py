@@ -241,7 +241,7 @@ def test_embedding_shortens_rows():
             F.embedding(*wrong)
     with pytest.raises(IndexError):
         F.embedding(torch.tensor([3]), w)
-    with pytest.raises(ValueError, match="padding_idx"):
+    with pytest.raises(AssertionError, match="Padding_idx"):
         F.embedding(torch.tensor([0]), w, padding_idx=3)
 
 

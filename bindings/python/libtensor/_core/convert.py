@@ -96,6 +96,8 @@ def text(value, function, argument):
         if "\0" in value:
             raise ValueError(f"{function}(): argument '{argument}' must not have NUL characters")
         return value.encode("utf-8", "surrogateescape")  # file names can be of any bytes
+    if argument == "reduction":  # of losses
+        raise ValueError(f"{function}(): {value} is not a valid value for reduction; give 'none', 'mean' or 'sum'")
     raise wrong_type(function, argument, "str", value)
 
 

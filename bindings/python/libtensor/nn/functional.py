@@ -8,6 +8,7 @@ from .._core.tensor import Tensor
 from .._gen.gen_functions import zeros_like as _zeros_like
 from .._gen.gen_nn_functional import *  # noqa: F403
 from .._gen.gen_nn_functional import __all__  # noqa: F401
+from .._gen.gen_nn_functional import embedding as _embedding
 from .._gen.gen_nn_functional import linear_cross_entropy as _linear_cross_entropy
 from .._gen.gen_nn_functional import log_softmax as _log_softmax
 from .._gen.gen_nn_functional import multi_head_attention_forward as _multi_head_attention_forward
@@ -27,6 +28,16 @@ def _chosen(function, input, dim, stacklevel, dtype):
         warnings.warn(f"{name}: the dimension is chosen by the number of dimensions, which is deprecated; give dim", stacklevel=stacklevel)
         dim = 0 if input.dim() in (0, 1, 3) else 1
     return function(input, dim, dtype=dtype)
+
+
+@open_to_overrides
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    if padding_idx is not None and isinstance(weight, Tensor) and not -len(weight) <= padding_idx < len(weight):
+        raise AssertionError(f"Padding_idx must be within num_embeddings: embedding got {padding_idx} for a weight of shape {tuple(weight.shape)}")
+    return _embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+
+
+embedding.__doc__ = _embedding.__doc__
 
 
 def sigmoid(input):
@@ -89,7 +100,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     """
     name = "triplet_margin_with_distance_loss"
     if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{name}: reduction must be mean, sum or none, but is {reduction}")
+        raise ValueError(f"{name}: {reduction} is not a valid value for reduction; give one of mean, sum, none")
     if margin <= 0:
         raise ValueError(f"{name}: margin must be positive, but is {margin}")
     if not anchor.dim() == positive.dim() == negative.dim():

@@ -1,4 +1,4 @@
-"""Pooling functions that give one result or two, as an argument says, or take None for a size."""
+"""Pooling functions that give one result or two, as an argument says, or take None for a size, and functions of windows that check lists of sizes."""
 
 from .._base.direct import open_to_overrides
 from .._core.tensor import Tensor
@@ -20,11 +20,11 @@ def _sized(name, n, output_size, input):
     return output_size
 
 
-def _checked(name, n, **sizes):
+def _checked(name, n, error=RuntimeError, **sizes):
     """Refuses lists of another length than the number of dimensions, which one number for all dimensions is not."""
     for argument, size in sizes.items():
         if isinstance(size, (tuple, list)) and len(size) != n:
-            raise RuntimeError(f"{name}: {argument} must either be a single Int or tuple of {n} Ints, but is {tuple(size)}")
+            raise error(f"{name}: {argument} must either be a single Int or tuple of {n} Ints, but is {tuple(size)}")
 
 
 def _windowed(name):
@@ -80,6 +80,32 @@ def _averaging(name, n):
     _export(name, function, means.__doc__)
 
 
+def _columns():
+    """The functions `unfold` and `fold`, whose lists of sizes have exactly two items."""
+
+    def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+        _checked("unfold", 2, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+        return _functions.unfold(input, kernel_size, dilation, padding, stride)
+
+    def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+        _checked("fold", 2, output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+        return _functions.fold(input, output_size, kernel_size, dilation, padding, stride)
+
+    for function in (unfold, fold):
+        _export(function.__name__, function, getattr(_functions, function.__name__).__doc__)
+
+
+def _power(name, n):
+    """The power-average pooling function `name`."""
+    powers = getattr(_functions, name)
+
+    def function(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        _checked(name, n, ValueError, kernel_size=kernel_size)
+        return powers(input, norm_type, kernel_size, stride, ceil_mode)
+
+    _export(name, function, powers.__doc__)
+
+
 def _publish(name, plain, with_indices, largest, placed):
     _export(name, plain, f"{largest.__doc__}\n    With `return_indices` there are two results, as of `{name}_with_indices`.\n    ")
     _export(f"{name}_with_indices", with_indices, placed.__doc__)
@@ -100,3 +126,5 @@ for _n in (1, 2, 3):
     _averaging(f"adaptive_avg_pool{_n}d", _n)
     if _n > 1:
         _fractional(f"fractional_max_pool{_n}d", _n)
+        _power(f"lp_pool{_n}d", _n)
+_columns()
