@@ -6,6 +6,19 @@ from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
+from .subgraph_rewriter import replace_pattern
 
-__all__ = ["CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "has_side_effect", "map_arg", "symbolic_trace"]
-__all__ += ["wrap"]
+__all__ = [
+    "CodeGen",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "Proxy",
+    "Tracer",
+    "Transformer",
+    "has_side_effect",
+    "map_arg",
+    "replace_pattern",
+]
+__all__ += ["symbolic_trace", "wrap"]

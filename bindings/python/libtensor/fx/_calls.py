@@ -27,7 +27,7 @@ HOMES = {
 }
 RENAMED = {"nn.functional.logsigmoid": "log_sigmoid", "nn.functional.threshold": "_threshold"}
 # Functions that call interpolate, with these arguments.
-UPSAMPLING = {
+UPSAMPLING: dict[str, dict[str, Any]] = {
     "upsample": {"recompute_scale_factor": None, "antialias": False},
     "upsample_nearest": {"mode": "nearest", "align_corners": None, "recompute_scale_factor": None, "antialias": False},
     "upsample_bilinear": {"mode": "bilinear", "align_corners": True, "recompute_scale_factor": None, "antialias": False},
@@ -195,6 +195,8 @@ def normalize_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     name = torch_name(function) or ""
     if name == "torch.functional.meshgrid":
         return function, args, {**kwargs, "indexing": kwargs.get("indexing")} if len(args) > 1 else kwargs
+    if name == "torch.functional.einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
+        return function, (args[0], *args[1]), kwargs
     positional, options = _parameters().get(name, ((), None))
     if options is None:
         return function, args, kwargs

@@ -194,17 +194,10 @@ class Tracer(TracerBase):
         for name, found in named:
             if found is value:
                 if name not in cache:
-
-                    def of_parameter(node: Node, name: str = name) -> Proxy:
-                        return ParameterProxy(self, node, name, value)
-
-                    cache[name] = self.create_proxy(
-                        "get_attr",
-                        name,
-                        (),
-                        {},
-                        proxy_factory_fn=of_parameter if self.param_shapes_constant and isinstance(value, Parameter) else None,
-                    )
+                    # The factory is passed only where it is needed: subclasses may have create_proxy() without it.
+                    constant = self.param_shapes_constant and isinstance(value, Parameter)
+                    made = {"proxy_factory_fn": lambda node, name=name: ParameterProxy(self, node, name, value)} if constant else {}
+                    cache[name] = self.create_proxy("get_attr", name, (), {}, **made)
                 return cache[name]
         return value
 
@@ -381,24 +374,18 @@ class ProxyableClassMeta(type):
 
 def _as_function(fn: Any) -> Any:
     """Returns a Python function for a bound method, functools.partial or other callable."""
-    if isinstance(fn, types.MethodType):
-        signature = inspect.signature(fn)
-        function = fn.__func__
-        if not isinstance(function, types.FunctionType) or signature is None:
-            return function
-        names = [p.name for p in signature.parameters.values()]
-        scope: dict[str, Any] = {"fn": fn, "__name__": function.__module__}
-        exec(f"def {fn.__name__}({', '.join(names)}): return fn({', '.join(names)})", scope)
-        made = scope[fn.__name__]
-        made.__defaults__ = function.__defaults__
-        return made
-    if not hasattr(fn, "__code__"):
-        signature = inspect.signature(fn)
-        names = [p.name for p in signature.parameters.values()]
-        scope = {"fn": fn}
-        exec(f"def traced({', '.join(names)}): return fn({', '.join(names)})", scope)
-        return scope["traced"]
-    return fn
+    if hasattr(fn, "__code__") and not isinstance(fn, types.MethodType):
+        return fn
+    parameters = list(inspect.signature(fn).parameters.values())
+    by_name = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    names = [p.name for p in parameters if p not in by_name]
+    head = ", ".join((*names, *(["*", *(p.name for p in by_name)] if by_name else [])))
+    scope: dict[str, Any] = {"fn": fn}
+    exec(f"def traced({head}): return fn({', '.join((*names, *(f'{p.name}={p.name}' for p in by_name)))})", scope)
+    made = scope["traced"]
+    made.__defaults__ = tuple(p.default for p in parameters if p not in by_name and p.default is not p.empty)
+    made.__kwdefaults__ = {p.name: p.default for p in by_name if p.default is not p.empty}
+    return made
 
 
 def wrap(fn_or_name: Any) -> Any:

@@ -18,6 +18,7 @@ __all__ = ["GraphModule", "reduce_graph_module"]
 
 _counter = itertools.count()
 default_tracer: list[Any] = []  # the class Tracer, whose file imports this one
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # in meta: attributes that copies keep
 HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks")
 # What copies have of the original, which is no part of the state of all modules.
 KEPT = ("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", *HOOKS)
@@ -59,18 +60,21 @@ def reduce_graph_module(body: dict[str, Any], import_block: str) -> Module:
     return _deserialize_graph_module(values["forward"], body)
 
 
+class _CodeOnlyModule(Module):
+    """A module with the attributes of a pickle, without a graph."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__ = body
+
+
 def _deserialize_graph_module(forward: Any, body: dict[str, Any], graph_module_cls: Any = None) -> Module:
     """Returns the GraphModule of a function and attributes. The graph is traced again, with every module as a leaf."""
     kept = body.get("_graphmodule_cls_name", "GraphModule")
     tracer_cls = body.get("_tracer_cls") or default_tracer[0]
 
-    class CodeOnlyModule(Module):
-        def __init__(self, attributes: dict[str, Any]) -> None:
-            super().__init__()
-            self.__dict__ = attributes
-
-    CodeOnlyModule.forward = forward
-    root = CodeOnlyModule(body)
+    # A class of its own, whose forward() this is.
+    root = type("CodeOnlyModule", (_CodeOnlyModule,), {"forward": forward})(body)
     graph = body.get("_graph")
     if not isinstance(graph, Graph):
 
@@ -295,7 +299,7 @@ class GraphModule(Module):
         return GraphModule.__init__
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "GraphModule":
-        made = type(self).__new__(type(self))
+        made: GraphModule = type(self).__new__(type(self))
         memo[id(self)] = made
         root = Module()
         root.__dict__ = copy.deepcopy(self.__dict__, memo)
@@ -304,10 +308,12 @@ class GraphModule(Module):
             if key in self.__dict__:
                 setattr(made, key, copy.deepcopy(self.__dict__[key], memo))
         made.meta = copy.deepcopy(self.meta, memo)
+        for key, value in made.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(made, key, value)
         for key, value in root.__dict__.items():
             if key not in made.__dict__ and key != "_graph":
                 made.__dict__[key] = value
-        for hook in self._deepcopy_hooks:  # type: ignore[attr-defined]
+        for hook in self._deepcopy_hooks:
             hook(made)
         return made
 

@@ -3,7 +3,7 @@
 from ..._inert import refuse
 
 
-def get_proxy_mode():
+def get_proxy_mode() -> None:
     """Returns None: nothing is traced."""
     return None
 
