@@ -165,7 +165,8 @@ def below_root(module: str) -> str | None:
     """Returns the name of a module below the package, "" for the package itself; None for another module."""
     for root in ("torch", ROOT):
         if module == root or module.startswith(root + "."):
-            return module[len(root) + 1 :]
+            below = module[len(root) + 1 :]
+            return below.removeprefix("_") if below.startswith("_ops.") else below
     return None
 
 

@@ -196,7 +196,7 @@ class Tracer(TracerBase):
                 if name not in cache:
                     # The factory is passed only where it is needed: subclasses may have create_proxy() without it.
                     constant = self.param_shapes_constant and isinstance(value, Parameter)
-                    made = {"proxy_factory_fn": lambda node, name=name: ParameterProxy(self, node, name, value)} if constant else {}
+                    made: Any = {"proxy_factory_fn": lambda node, name=name: ParameterProxy(self, node, name, value)} if constant else {}
                     cache[name] = self.create_proxy("get_attr", name, (), {}, **made)
                 return cache[name]
         return value

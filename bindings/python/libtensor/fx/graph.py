@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ._calls import torch_name
 from ._codegen import CodeGen as CodeGen
 from ._codegen import PythonCode as PythonCode
 from ._codegen import _PyTreeCodeGen as _PyTreeCodeGen
@@ -183,12 +184,10 @@ class Graph:
     def _target_to_str(self, target: Any) -> str:
         """Returns the name of a node for its target."""
         if callable(target):
-            from ._calls import torch_name
-
-            text = (torch_name(target) or "").rpartition(".")[2] or getattr(target, "__name__", type(target).__name__)
-            packet = getattr(target, "_overloadpacket", None)
-            if packet is not None:
-                text = target.name().partition("::")[2].replace(".", "_")
+            text = getattr(target, "__name__", type(target).__name__)
+            known = torch_name(target)
+            if known is not None and "." not in text:  # names of overloads, such as add.Tensor, have one
+                text = known.rpartition(".")[2]
         else:
             text = target
         if text[:2] == text[-2:] == "__" and len(text) > 4:

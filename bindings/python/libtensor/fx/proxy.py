@@ -153,7 +153,7 @@ class TracerBase:
 
         def refuse(x: Any) -> Any:
             if isinstance(x, Node):
-                raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}")
+                raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {made}")
             return x
 
         map_aggregate(made, refuse)
@@ -283,17 +283,39 @@ class Proxy:
 
 
 def _is_method(function: Any, args: tuple[Any, ...]) -> bool:
-    """Returns whether a call is one of a method of Tensor: of a function that is no other one, or of an operator of a tensor with a proxy."""
+    """Returns whether a call is one of a method of a tensor: of a function that is no other one, or, where a function is a method as well, as the
+    program writes it."""
     if str(getattr(function, "__qualname__", "")).startswith("Tensor."):
         return True
-    if not args or not isinstance(args[0], Tensor) or getattr(Tensor, getattr(function, "__name__", ""), None) is not function:
+    name = getattr(function, "__name__", "")
+    if not args or not isinstance(args[0], Tensor) or getattr(Tensor, name, None) is not function:
         return False
     here = __name__.partition(".")[0]
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (here, "torch"):
         frame = frame.f_back
-    found = _instruction(frame) if frame is not None else None
-    return found is not None and (found.opname.startswith(("BINARY_", "COMPARE_OP", "INPLACE_", "STORE_SUBSCR", "UNARY_")))
+    return frame is not None and _is_written_as_method(frame, name)
+
+
+def _is_written_as_method(frame: Any, name: str) -> bool:
+    """Returns whether the instruction of a frame is an operator, or a call of an attribute `name` of a tensor."""
+    instructions = list(dis.get_instructions(frame.f_code))
+    at = next(i for i, found in enumerate(instructions) if found.offset >= frame.f_lasti)
+    if not instructions[at].opname.startswith(("CALL", "PRECALL")):
+        return True
+    loads = [i for i in range(at) if instructions[i].opname in ("LOAD_METHOD", "LOAD_ATTR") and instructions[i].argval == name]
+    if not loads:
+        return False
+    root = loads[-1] - 1
+    while root > 0 and instructions[root].opname == "LOAD_ATTR":
+        root -= 1
+    values: dict[str, Any] = frame.f_globals if instructions[root].opname in ("LOAD_GLOBAL", "LOAD_NAME") else frame.f_locals
+    if not instructions[root].opname.startswith("LOAD_") or instructions[root].argval not in values:
+        return True  # of another expression, which has no functions as attributes
+    receiver = values[instructions[root].argval]
+    for found in instructions[root + 1 : loads[-1]]:
+        receiver = getattr(receiver, found.argval, None)
+    return isinstance(receiver, Tensor)
 
 
 class Attribute(Proxy):

@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._base.overrides import NOBODY
 from .._core.tensor import Tensor
 from .aten_overloads import OVERLOADS
-from .operators import OpOverload, OpOverloadPacket, namespaces
+from .operators import OpOverload, OpOverloadPacket, namespaces, take_over
 
 __all__ = ["AtenNamespace", "AtenOverload", "AtenPacket"]
 
@@ -61,7 +62,8 @@ class AtenOverload(OpOverload):
         return self.overload
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self.overloadpacket(*args, **kwargs)
+        taken = take_over(self, args, kwargs)
+        return self.overloadpacket(*args, **kwargs) if taken is NOBODY else taken
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'OpOverload' object has no attribute '{name}'")
@@ -75,6 +77,9 @@ class AtenPacket(OpOverloadPacket):
         self._overloads = {overload: AtenOverload(self, overload) for overload in overloads}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        taken = take_over(self, args, kwargs)
+        if taken is not NOBODY:
+            return taken
         found = find_function(self.__name__)
         if found is None:
             raise NotImplementedError(f"aten::{self.__name__}: libtensor has no function of this name")

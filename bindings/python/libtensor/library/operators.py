@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .._base import overrides
 from .._base.dtypes import dtype as _dtype
 from .._base.dtypes import strided as _strided
+from .._base.overrides import NOBODY
 from .._core.autocast import autocast, is_autocast_enabled
 from .._core.modes import is_grad_enabled, no_grad
 from .._core.tensor import Tensor
@@ -164,6 +166,12 @@ def _address(t: Tensor) -> int:
         return 0
 
 
+def take_over(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Returns the result of __torch_function__ of an argument that is no tensor; NOBODY without one."""
+    is_taken = any(not isinstance(value, Tensor) and overrides.hook(value) is not None for value in overrides.values(args, kwargs))
+    return overrides.dispatch(op, args, kwargs) if is_taken else NOBODY
+
+
 class OpOverload:
     """A custom operator: call it as a function. Its kernels are by type of device, with a default for all."""
 
@@ -197,7 +205,8 @@ class OpOverload:
         return f"<OpOverload(op='{self.namespace}.{self.op_name}', overload='{self.overload}')>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.call(self.schema.bind(self.name(), args, kwargs))
+        taken = take_over(self, args, kwargs)
+        return self.call(self.schema.bind(self.name(), args, kwargs)) if taken is NOBODY else taken
 
     def call(self, values: list[Any]) -> Any:
         """Calls the operator with a value for each argument."""
@@ -279,9 +288,13 @@ class OpOverloadPacket:
     def __init__(self, qualname: str) -> None:
         self._qualified_op_name = qualname
         self._overloads: dict[str, OpOverload] = {}
-        self.__name__ = qualname.partition("::")[2]
+        namespace, _, self.__name__ = qualname.partition("::")
+        self.__module__ = f"torch.ops.{namespace}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        taken = take_over(self, args, kwargs)
+        if taken is not NOBODY:
+            return taken
         found = list(self._overloads.values())
         for op in found[:-1]:
             try:

@@ -1,12 +1,14 @@
 """Questions about symbolic sizes: in libtensor every size is a number."""
 
+from typing import Any
+
 from ..._inert import refuse
 
 __all__ = ["free_symbols", "free_unbacked_symbols", "guard_or_false", "guard_or_true", "guard_size_oblivious", "has_free_symbols", "hint_int"]
 __all__ += ["is_concrete_bool", "is_concrete_int", "is_symbolic", "statically_known_true", "sym_and", "sym_or"]
 
 
-def guard_or_false(a):
+def guard_or_false(a: Any) -> bool:
     """Returns bool(a)."""
     return bool(a)
 
@@ -14,7 +16,7 @@ def guard_or_false(a):
 guard_or_true = guard_size_oblivious = statically_known_true = guard_or_false
 
 
-def free_symbols(val):
+def free_symbols(val: Any) -> set[Any]:
     """Returns the symbols of a value: none."""
     return set()
 
@@ -22,7 +24,7 @@ def free_symbols(val):
 free_unbacked_symbols = free_symbols
 
 
-def is_symbolic(val):
+def is_symbolic(val: Any) -> bool:
     """Returns False."""
     return False
 
@@ -30,7 +32,7 @@ def is_symbolic(val):
 has_free_symbols = has_free_unbacked_symbols = is_symbolic
 
 
-def is_concrete_int(a):
+def is_concrete_int(a: Any) -> bool:
     """Returns True."""
     return True
 
@@ -38,17 +40,17 @@ def is_concrete_int(a):
 is_concrete_bool = is_concrete_int
 
 
-def hint_int(a, fallback=None):
+def hint_int(a: Any, fallback: int | None = None) -> int:
     """Returns the number."""
     return int(a)
 
 
-def sym_and(*values):
+def sym_and(*values: Any) -> bool:
     """Returns whether all values are true."""
     return all(values)
 
 
-def sym_or(*values):
+def sym_or(*values: Any) -> bool:
     """Returns whether a value is true."""
     return any(values)
 

@@ -28,8 +28,9 @@ class InternalMatch:
 
 
 class SubgraphMatcher:
-    """Finds matches of the graph `pattern`. Its inputs match every value. With `match_output` and `match_placeholder` outputs and inputs match those
-    of the graph alone; with `ignore_literals` constants match every constant; without `remove_overlapping_matches` matches may have nodes in common."""
+    """Finds matches of the graph `pattern`. Its inputs match every value. With `match_output` and `match_placeholder` outputs and inputs match
+    those of the graph alone; with `ignore_literals` constants match every constant; without `remove_overlapping_matches` matches may have nodes
+    in common."""
 
     def __init__(
         self,
