@@ -161,6 +161,11 @@ def _parameters() -> dict[str, tuple[tuple[str, ...], dict[str, Any]]]:
     return made
 
 
+def parameters_of(function: Any) -> tuple[tuple[str, ...], dict[str, Any]] | None:
+    """Returns the parameters without a default, and the others with theirs, of PyTorch's function written in Python; None for other functions."""
+    return _parameters().get(torch_name(function) or "")
+
+
 def below_root(module: str) -> str | None:
     """Returns the name of a module below the package, "" for the package itself; None for another module."""
     for root in ("torch", ROOT):

@@ -3,7 +3,7 @@
 import inspect
 from typing import Any, NamedTuple
 
-from ._calls import torch_name
+from ._calls import parameters_of, torch_name
 
 __all__ = [
     "ArgsKwargsPair",
@@ -25,6 +25,12 @@ class ArgsKwargsPair(NamedTuple):
 
 def _signature(function: Any) -> inspect.Signature | None:
     """Returns the parameters of a function, without an output that a call may write to."""
+    listed = parameters_of(function)
+    if listed is not None:
+        required, optional = listed
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        known = [inspect.Parameter(name, kind) for name in required]
+        return inspect.Signature([*known, *(inspect.Parameter(name, kind, default=default) for name, default in optional.items())])
     try:
         found = inspect.signature(function)
     except (TypeError, ValueError):
