@@ -82,10 +82,11 @@ func elementwise(op string, w launch.Elementwise) error {
 // entry is the form of a kernel for a dtype.
 func entry(k *kernel.Kernel, compute dtype.DType) kernels.Entry { return kernels.Of(k.Name, compute) }
 
-// converts refuses dtypes that no kernel here reads or writes: of uint16, uint32 and uint64 elements move alone.
+// converts refuses dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are
+// moved and filled only.
 func converts(op string, dtypes ...dtype.DType) error {
 	for _, d := range dtypes {
-		if d.IsIntegral() && !d.IsSigned() && d != dtype.Uint8 {
+		if d.IsIntegral() && !d.IsSigned() && d != dtype.Uint8 || d.IsFloat8() {
 			return status.NotImplementedf("%s is not implemented on cuda for dtype %v; move the tensors to the cpu", op, d)
 		}
 	}

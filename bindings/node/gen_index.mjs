@@ -422,6 +422,11 @@ const lt_float = lt.float;
 const lt_float16 = lt.float16;
 const lt_float32 = lt.float32;
 const lt_float64 = lt.float64;
+const lt_float8E4m3fn = lt.float8E4m3fn;
+const lt_float8E4m3fnuz = lt.float8E4m3fnuz;
+const lt_float8E5m2 = lt.float8E5m2;
+const lt_float8E5m2fnuz = lt.float8E5m2fnuz;
+const lt_float8E8m0fnu = lt.float8E8m0fnu;
 const lt_floatPower = lt.floatPower;
 const lt_floatPowerAsync = lt.floatPowerAsync;
 const lt_floor = lt.floor;
@@ -1792,6 +1797,11 @@ export {
   lt_float16 as float16,
   lt_float32 as float32,
   lt_float64 as float64,
+  lt_float8E4m3fn as float8E4m3fn,
+  lt_float8E4m3fnuz as float8E4m3fnuz,
+  lt_float8E5m2 as float8E5m2,
+  lt_float8E5m2fnuz as float8E5m2fnuz,
+  lt_float8E8m0fnu as float8E8m0fnu,
   lt_floatPower as floatPower,
   lt_floatPowerAsync as floatPowerAsync,
   lt_floor as floor,

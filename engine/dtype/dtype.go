@@ -31,7 +31,16 @@ const (
 	Uint32 DType = 20
 	Uint64 DType = 21
 
-	Count = 17 // of plain tensors
+	Count = 17 // of plain tensors with kernels
+)
+
+// The eight-bit floats, of tensors that are created, converted, moved and compared, and not computed with. Their formats are in float8.go.
+const (
+	Float8E4M3FN   DType = 22
+	Float8E5M2     DType = 23
+	Float8E4M3FNUZ DType = 24
+	Float8E5M2FNUZ DType = 25
+	Float8E8M0FNU  DType = 26
 )
 
 // The quantized types, of tensors that have a quantizer beside their integers. Of those with several elements a byte there are storages alone.
@@ -41,8 +50,13 @@ const (
 	QInt32   DType = 16
 	QUint4x2 DType = 17 // two elements a byte
 	QUint2x4 DType = 18 // four
+)
 
-	named = 22
+// Unpromoted is the dtype that an eight-bit float and another dtype promote to: no tensor has it.
+const (
+	Unpromoted DType = 27
+
+	named = 28
 )
 
 // Category orders dtypes for promotion: a higher category always wins over a lower one.
@@ -66,34 +80,41 @@ type facts struct {
 	size     int64
 	category Category
 	signed   bool
-	real     DType // of the parts of a complex dtype, or the dtype itself
-	complex  DType // whose parts have this dtype, or None
-	wide     DType // in which kernels work on it
+	real     DType  // of the parts of a complex dtype, or the dtype itself
+	complex  DType  // whose parts have this dtype, or None
+	wide     DType  // in which kernels work on it
+	scalar   string // PyTorch's ScalarType
 }
 
 var table = [named]facts{
-	Bool:       {"bool", 1, Boolean, false, Bool, None, Bool},
-	Uint8:      {"uint8", 1, Integral, false, Uint8, None, Uint8},
-	Int8:       {"int8", 1, Integral, true, Int8, None, Int8},
-	Int16:      {"int16", 2, Integral, true, Int16, None, Int16},
-	Int32:      {"int32", 4, Integral, true, Int32, None, Int32},
-	Int64:      {"int64", 8, Integral, true, Int64, None, Int64},
-	Uint16:     {"uint16", 2, Integral, false, Uint16, None, Uint16},
-	Uint32:     {"uint32", 4, Integral, false, Uint32, None, Uint32},
-	Uint64:     {"uint64", 8, Integral, false, Uint64, None, Uint64},
-	Float16:    {"float16", 2, Floating, true, Float16, Complex32, Float32},
-	BFloat16:   {"bfloat16", 2, Floating, true, BFloat16, BComplex32, Float32},
-	Float32:    {"float32", 4, Floating, true, Float32, Complex64, Float32},
-	Float64:    {"float64", 8, Floating, true, Float64, Complex128, Float64},
-	Complex64:  {"complex64", 8, Complex, true, Float32, Complex64, Complex64},
-	Complex128: {"complex128", 16, Complex, true, Float64, Complex128, Complex128},
-	Complex32:  {"complex32", 4, Complex, true, Float16, Complex32, Complex64},
-	BComplex32: {"bcomplex32", 4, Complex, true, BFloat16, BComplex32, Complex64},
-	QUint8:     {"quint8", 1, Integral, false, QUint8, None, QUint8},
-	QInt8:      {"qint8", 1, Integral, true, QInt8, None, QInt8},
-	QInt32:     {"qint32", 4, Integral, true, QInt32, None, QInt32},
-	QUint4x2:   {"quint4x2", 1, Integral, false, QUint4x2, None, QUint4x2},
-	QUint2x4:   {"quint2x4", 1, Integral, false, QUint2x4, None, QUint2x4},
+	Bool:           {"bool", 1, Boolean, false, Bool, None, Bool, "Bool"},
+	Uint8:          {"uint8", 1, Integral, false, Uint8, None, Uint8, "Byte"},
+	Int8:           {"int8", 1, Integral, true, Int8, None, Int8, "Char"},
+	Int16:          {"int16", 2, Integral, true, Int16, None, Int16, "Short"},
+	Int32:          {"int32", 4, Integral, true, Int32, None, Int32, "Int"},
+	Int64:          {"int64", 8, Integral, true, Int64, None, Int64, "Long"},
+	Uint16:         {"uint16", 2, Integral, false, Uint16, None, Uint16, "UInt16"},
+	Uint32:         {"uint32", 4, Integral, false, Uint32, None, Uint32, "UInt32"},
+	Uint64:         {"uint64", 8, Integral, false, Uint64, None, Uint64, "UInt64"},
+	Float16:        {"float16", 2, Floating, true, Float16, Complex32, Float32, "Half"},
+	BFloat16:       {"bfloat16", 2, Floating, true, BFloat16, BComplex32, Float32, "BFloat16"},
+	Float32:        {"float32", 4, Floating, true, Float32, Complex64, Float32, "Float"},
+	Float64:        {"float64", 8, Floating, true, Float64, Complex128, Float64, "Double"},
+	Complex64:      {"complex64", 8, Complex, true, Float32, Complex64, Complex64, "ComplexFloat"},
+	Complex128:     {"complex128", 16, Complex, true, Float64, Complex128, Complex128, "ComplexDouble"},
+	Complex32:      {"complex32", 4, Complex, true, Float16, Complex32, Complex64, "ComplexHalf"},
+	BComplex32:     {"bcomplex32", 4, Complex, true, BFloat16, BComplex32, Complex64, "ComplexBFloat16"},
+	QUint8:         {"quint8", 1, Integral, false, QUint8, None, QUint8, "QUInt8"},
+	QInt8:          {"qint8", 1, Integral, true, QInt8, None, QInt8, "QInt8"},
+	QInt32:         {"qint32", 4, Integral, true, QInt32, None, QInt32, "QInt32"},
+	QUint4x2:       {"quint4x2", 1, Integral, false, QUint4x2, None, QUint4x2, "QUInt4x2"},
+	QUint2x4:       {"quint2x4", 1, Integral, false, QUint2x4, None, QUint2x4, "QUInt2x4"},
+	Float8E4M3FN:   {"float8_e4m3fn", 1, Floating, true, Float8E4M3FN, None, Float8E4M3FN, "Float8_e4m3fn"},
+	Float8E5M2:     {"float8_e5m2", 1, Floating, true, Float8E5M2, None, Float8E5M2, "Float8_e5m2"},
+	Float8E4M3FNUZ: {"float8_e4m3fnuz", 1, Floating, true, Float8E4M3FNUZ, None, Float8E4M3FNUZ, "Float8_e4m3fnuz"},
+	Float8E5M2FNUZ: {"float8_e5m2fnuz", 1, Floating, true, Float8E5M2FNUZ, None, Float8E5M2FNUZ, "Float8_e5m2fnuz"},
+	Float8E8M0FNU:  {"float8_e8m0fnu", 1, Floating, false, Float8E8M0FNU, None, Float8E8M0FNU, "Float8_e8m0fnu"},
+	Unpromoted:     {"none", 1, Floating, true, Unpromoted, None, Unpromoted, "Undefined"},
 }
 
 // rows are the places of dtypes in tables that have one for each of All; the others share a place behind these.
@@ -134,7 +155,10 @@ func (d DType) StoredRange() (lo, hi int64) {
 	return lo, int64(most)
 }
 
-// Valid tells whether d is a dtype of plain tensors.
+// IsFloat8 reports whether d is one of the eight-bit floats.
+func (d DType) IsFloat8() bool { return d >= Float8E4M3FN && d <= Float8E8M0FNU }
+
+// Valid tells whether d is a dtype of plain tensors that kernels compute with.
 func (d DType) Valid() bool { return d >= 0 && d < named && rows[d] < Count }
 
 // String is the dtype's name, such as "float32".
@@ -143,6 +167,14 @@ func (d DType) String() string {
 		return "none"
 	}
 	return table[d].name
+}
+
+// ScalarType is PyTorch's name of the dtype in errors and types, such as "Float".
+func (d DType) ScalarType() string {
+	if d < 0 || d >= named {
+		return "Undefined"
+	}
+	return table[d].scalar
 }
 
 // Stored is the dtype of the integers that a quantized type keeps, and d itself otherwise.
@@ -250,11 +282,17 @@ var byName = func() map[string]DType {
 	for _, d := range All {
 		m[d.String()] = d
 	}
+	for d := Float8E4M3FN; d <= Float8E8M0FNU; d++ {
+		m[d.String()] = d
+	}
 	return m
 }()
 
 // SmallestNormal is the smallest positive normal number of a floating dtype, or of the parts of a complex one.
 func (d DType) SmallestNormal() float64 {
+	if d.IsFloat8() {
+		return d.float8().smallestNormal()
+	}
 	switch d.ToReal() {
 	case Float64:
 		return 0x1p-1022
@@ -266,6 +304,9 @@ func (d DType) SmallestNormal() float64 {
 
 // Epsilon is the distance from 1 to the next larger number of a floating dtype, or of the parts of a complex one.
 func (d DType) Epsilon() float64 {
+	if d.IsFloat8() {
+		return d.float8().epsilon()
+	}
 	switch d.ToReal() {
 	case Float64:
 		return 0x1p-52

@@ -1,6 +1,7 @@
 package dtype
 
-// Promote is the smallest dtype that holds every value of a and b (PyTorch's promote_types).
+// Promote is the smallest dtype that holds every value of a and b (PyTorch's promote_types), Unpromoted of an eight-bit float and
+// another dtype.
 func Promote(a, b DType) DType { return lattice[a][b] }
 
 var lattice = func() (t [named][named]DType) {
@@ -18,6 +19,9 @@ func join(a, b DType) DType {
 	}
 	if b.IsQuantized() {
 		return b
+	}
+	if a.IsFloat8() || b.IsFloat8() || a == Unpromoted || b == Unpromoted {
+		return Unpromoted
 	}
 	ca, cb := a.Category(), b.Category()
 	if ca < cb {

@@ -89,6 +89,8 @@ func higher(a, b DType) DType {
 		return b
 	case b.Category() <= a.Category():
 		return a
+	case a.IsFloat8() || b.IsFloat8():
+		return Unpromoted
 	case a.IsFloatingPoint():
 		return a.ToComplex()
 	}

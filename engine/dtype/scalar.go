@@ -137,6 +137,9 @@ func (s Scalar) Fits(d DType) bool {
 		return s.fitsIntegral(d)
 	case d.IsFloatingPoint():
 		f := s.Float()
+		if d.IsFloat8() {
+			return math.IsNaN(f) || d.float8().holds(f, s.whole())
+		}
 		return math.IsInf(f, 0) || math.IsNaN(f) || math.Abs(f) <= MaxFinite(d)
 	}
 	return true
@@ -179,6 +182,9 @@ func (s Scalar) String() string {
 
 // MaxFinite is the largest finite value of a floating dtype, or of a complex dtype's parts.
 func MaxFinite(d DType) float64 {
+	if d.IsFloat8() {
+		return d.float8().largest()
+	}
 	switch d.ToReal() {
 	case Float16:
 		return 65504

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -41,8 +42,23 @@ func elements(src Source, indent int, meta bool, o Options) string {
 		}
 		p.imag = newFormatter(parts, true, o)
 	}
-	p.real = newFormatter(p.shown, p.complex || d.IsFloatingPoint(), o)
+	p.real = newFormatter(decisive(d, p.shown), p.complex || d.IsFloatingPoint(), o)
 	return p.print(0, indent)
+}
+
+// decisive are the values by which their format is decided: the smallest number of float8_e8m0fnu, which zero is converted to, counts as
+// zero.
+func decisive(d dtype.DType, values []dtype.Scalar) []dtype.Scalar {
+	if d != dtype.Float8E8M0FNU {
+		return values
+	}
+	values = slices.Clone(values)
+	for i := range values {
+		if values[i].F == d.SmallestNormal() {
+			values[i].F = 0
+		}
+	}
+	return values
 }
 
 // ends are the indices of a dimension that show: [0, head) and [tail, n).

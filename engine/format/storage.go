@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -17,17 +18,16 @@ func UntypedStorage(size int64, device string, at func(i int64) dtype.Scalar) st
 // the legacy class of the dtype: [torch.FloatStorage of size 6]. at is never called for the device "meta".
 func TypedStorage(d dtype.DType, n int64, device string, at func(i int64) dtype.Scalar) string {
 	about := fmt.Sprintf("[torch.storage.TypedStorage(dtype=torch.%s, device=%s) of size %d]", d, device, n)
-	if name := legacyNames[d]; name != "" && device == "cpu" {
-		about = fmt.Sprintf("[torch.%sStorage of size %d]", name, n)
+	if !slices.Contains(withoutClass, d) && device == "cpu" {
+		about = fmt.Sprintf("[torch.%sStorage of size %d]", d.ScalarType(), n)
 	}
 	return lines(n, device, func(i int64) string { return python(at(i)) }) + about
 }
 
-var legacyNames = map[dtype.DType]string{
-	dtype.Bool: "Bool", dtype.Uint8: "Byte", dtype.Int8: "Char", dtype.Int16: "Short", dtype.Int32: "Int",
-	dtype.Int64: "Long", dtype.Float16: "Half", dtype.BFloat16: "BFloat16", dtype.Float32: "Float",
-	dtype.Float64: "Double", dtype.Complex64: "ComplexFloat", dtype.Complex128: "ComplexDouble",
-	dtype.QUint8: "QUInt8", dtype.QInt8: "QInt8", dtype.QInt32: "QInt32", dtype.QUint4x2: "QUInt4x2", dtype.QUint2x4: "QUInt2x4",
+// withoutClass are the dtypes without a legacy class.
+var withoutClass = []dtype.DType{
+	dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Complex32, dtype.BComplex32,
+	dtype.Float8E4M3FN, dtype.Float8E5M2, dtype.Float8E4M3FNUZ, dtype.Float8E5M2FNUZ, dtype.Float8E8M0FNU,
 }
 
 func lines(n int64, device string, item func(i int64) string) string {

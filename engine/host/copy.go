@@ -12,14 +12,21 @@ import (
 )
 
 // copyTo writes one tensor to another.
-func copyTo(_ string, w launch.Copying) error {
+func copyTo(op string, w launch.Copying) error {
 	if w.To.Numel() == 0 {
 		return nil
+	}
+	to, from := w.To.DType(), w.From.DType()
+	if to.IsFloat8() || from.IsFloat8() {
+		if to != from {
+			return convertFloat8(op, w)
+		}
+		to, from = to.Raw(), from.Raw()
 	}
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)
 	l.Fixed = 0
-	l.Memory[0], l.Memory[1] = w.To.DType(), w.From.DType()
+	l.Memory[0], l.Memory[1] = to, from
 	if w.Flipped != nil {
 		iter.ArrangeFlipped(l, w.To, w.From, w.Flipped)
 	} else {
@@ -50,7 +57,7 @@ func fill(op string, w launch.Filling) (err error) {
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)
 	l.Fixed = 0
-	l.Memory[0], l.Memory[1] = d, d
+	l.Memory[0], l.Memory[1] = d.Raw(), d.Raw()
 	pair := [2]*tensor.Tensor{to, to}
 	iter.Arrange(l, 1, pair[:])
 	value := unsafe.Pointer(&l.Params)

@@ -50,7 +50,11 @@ func elementwise(op string, w launch.Elementwise) error {
 	if w.Params != nil {
 		l.Params = *w.Params
 	}
-	if err := prepare(op, l, w.Kernel, w.Compute, operands); err != nil {
+	switch err := prepare(op, l, w.Kernel, w.Compute, operands); err {
+	case nil:
+	case errFloat8:
+		return withoutFloat8(op, w, elementwise)
+	default:
 		return err
 	}
 	split(l, kernel.Elementwise)
@@ -58,7 +62,7 @@ func elementwise(op string, w launch.Elementwise) error {
 }
 
 // anywhere tells whether a kernel without outputs finds what it looks for: it stops once the flag in its parameters is set.
-func anywhere(op string, w launch.Elementwise) (bool, error) {
+func anywhere(op string, w launch.Elementwise) (found bool, err error) {
 	row, err := w.Kernel.For(op, w.Compute)
 	if err != nil || w.Operands[0].Numel() == 0 {
 		return false, err
@@ -67,7 +71,15 @@ func anywhere(op string, w launch.Elementwise) (bool, error) {
 	defer loops.Put(l)
 	l.Row = row
 	l.Params = launch.Params{}
-	if err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)]); err != nil {
+	switch err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)]); err {
+	case nil:
+	case errFloat8:
+		err = withoutFloat8(op, w, func(op string, w launch.Elementwise) (err error) {
+			found, err = anywhere(op, w)
+			return err
+		})
+		return found, err
+	default:
 		return false, err
 	}
 	once(l)
@@ -86,6 +98,9 @@ func seek[T any](l *kernel.Loop, found func(*T) bool) *T {
 	return at.Load()
 }
 
+// errFloat8 is the error of prepare for operands that need withoutFloat8.
+var errFloat8 = status.NotImplementedf("eight-bit floats are not implemented here; convert them to float32")
+
 // prepare fills in l for a kernel, whose row is set, and its operands.
 func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	l.Fixed = k.Fixed
@@ -93,6 +108,9 @@ func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, o
 		l.Memory[i], l.Compute[i] = t.DType(), iter.OperandDType(k.Operands[i], compute)
 		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole) {
 			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.Memory[i], l.Compute[i])
+		}
+		if l.Memory[i] != l.Compute[i] && l.Memory[i].IsFloat8() {
+			return errFloat8
 		}
 	}
 	iter.Arrange(l, k.Outputs, operands)

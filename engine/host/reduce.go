@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -36,6 +37,9 @@ func reduce(op string, w launch.Reduction) error {
 	row, err := w.Kernel.For(op, w.Compute)
 	if err != nil {
 		return err
+	}
+	if w.In.DType().IsFloat8() || slices.ContainsFunc(w.Out[:], func(t *tensor.Tensor) bool { return t != nil && t.DType().IsFloat8() }) {
+		return reduceWithoutFloat8(op, w)
 	}
 	l := reductions.Get().(*kernel.Reduction)
 	defer reductions.Put(l)

@@ -95,6 +95,7 @@ type Kernel struct {
 	Outputs   int
 	Whole     bool
 	Fixed     uint8
+	float8    bool                     // eight-bit floats are computed on in float32
 	rows      [dtype.Count + 1]uintptr // the last one stands for dtypes that no kernel knows
 	tiny      [dtype.Count + 1]Tiny
 }
@@ -128,6 +129,9 @@ func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
 
 // Lacks is the error that op has no function for dtype d.
 func (k *Kernel) Lacks(op string, d dtype.DType) error {
+	if d == dtype.Unpromoted {
+		return status.Runtimef("%s: Promotion for Float8 Types is not supported; convert the operands to one dtype", op)
+	}
 	if wide := dtype.Complex64; d != wide && d.IsComplex() && k.Has(wide) {
 		return status.NotImplementedf("%s: not implemented for dtype %v; convert the operands to %v", op, d, wide)
 	}
@@ -139,8 +143,14 @@ func (k *Kernel) Compute(d dtype.DType) dtype.DType {
 	if k.Has(d) {
 		return d
 	}
+	if k.float8 && d.IsFloat8() {
+		return dtype.Float32
+	}
 	return d.Compute()
 }
+
+// ofFloat8 are the kernels that operators run on eight-bit floats: their results are exact.
+var ofFloat8 = []string{"abs", "differs", "eq", "isfinite", "isinf", "isnan", "ne"}
 
 // Tiny is the Go form of a binary kernel for a few elements, nil where there is none.
 func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d.Row()] }
@@ -224,7 +234,7 @@ func read(tier string) *table {
 					k.rows[i] = uintptr(entry.rows[i])
 				}
 			}
-			k.tiny = tinyKernels[k.Name]
+			k.tiny, k.float8 = tinyKernels[k.Name], slices.Contains(ofFloat8, k.Name)
 			t.kernels[k.Name] = k
 		}
 	}

@@ -22,7 +22,10 @@ func Equal(self, other *tensor.Tensor) (bool, error) {
 	if across {
 		return everywhere("equal", func() (*tensor.Tensor, error) { return Eq(nil, self, other) })
 	}
-	found, err := anywhere("equal", differs, common.Compute(), self, other)
+	if common == dtype.Unpromoted {
+		return false, unpromoted("equal", self, other)
+	}
+	found, err := anywhere("equal", differs, differs.Compute(common), self, other)
 	return !found, err
 }
 
@@ -83,7 +86,7 @@ func everywhere(op string, find func() (*tensor.Tensor, error)) (bool, error) {
 
 // classify runs p on dtypes that it has a kernel for; every element of the others gives v.
 func (p *pointwise) classify(out, self *tensor.Tensor, v bool) (*tensor.Tensor, error) {
-	if p.kernel.Has(self.DType().Compute()) {
+	if p.kernel.Has(p.kernel.Compute(self.DType())) {
 		return p.run(out, nil, self)
 	}
 	return fill(p.name, out, self, dtype.Bool, p.exact, dtype.BoolScalar(v))

@@ -23,9 +23,10 @@ func filler(op string, self, value *tensor.Tensor) (dtype.Scalar, error) {
 	return launch.Item(op, value)
 }
 
-// checkOne is checkFits for a number that becomes an element of a tensor first: 16-bit floats overflow to infinity.
+// checkOne is checkFits for a number that becomes an element of a tensor first: 16-bit floats overflow to infinity, and eight-bit floats to
+// what their conversion gives.
 func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
-	if d.Compute() != d && value.Im == 0 {
+	if (d.Compute() != d || d.IsFloat8()) && value.Im == 0 {
 		return nil
 	}
 	return checkFits(op, value, d)

@@ -62,6 +62,9 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 			}
 		}
 	}
+	if r.DType() == dtype.Unpromoted {
+		return nil, unpromoted(op, tensors...)
+	}
 	to := iter.Output{Op: op, Out: out, Sizes: sizes, DType: r.DType(), Device: tensors[0].Device()}
 	if err := joinedStrides(&to, tensors); err != nil {
 		return nil, err

@@ -123,8 +123,25 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	return to.Done(launch.On(to.To).Elementwise(p.name, w))
 }
 
+// unpromoted is the error of operands of which the first that have no dtype in common are an eight-bit float and another dtype.
+func unpromoted(op string, operands ...*tensor.Tensor) error {
+	for _, t := range operands[1:] {
+		if a, b := operands[0].DType(), t.DType(); dtype.Promote(a, b) == dtype.Unpromoted {
+			return errUnpromoted(op, a, b)
+		}
+	}
+	return unpromoted(op, operands[1:]...)
+}
+
+func errUnpromoted(op string, a, b dtype.DType) error {
+	return status.Runtimef("%s: Promotion for Float8 Types is not supported, attempted to promote %s and %s; convert one of them to the dtype of the other", op, a.ScalarType(), b.ScalarType())
+}
+
 // lacks is the error of an operator that has no function for a dtype: where operands of two dtypes meet in a third one, it tells of theirs.
 func (p *pointwise) lacks(common dtype.DType, inputs []*tensor.Tensor) error {
+	if common == dtype.Unpromoted {
+		return unpromoted(p.name, inputs...)
+	}
 	if len(inputs) == 2 && common.IsFloatingPoint() && inputs[0].DType().IsIntegral() && inputs[1].DType().IsIntegral() {
 		return status.NotImplementedf("%s: not implemented for %v beside %v, which promote to %v; convert one of them to the dtype of the other", p.name, inputs[0].DType(), inputs[1].DType(), common)
 	}

@@ -69,14 +69,24 @@ func ScalarOperand(value dtype.Scalar) (*tensor.Tensor, error) {
 }
 
 // ResultType promotes two operands.
-func ResultType(a, b *tensor.Tensor) (dtype.DType, error) { return resultType(a, b), nil }
+func ResultType(a, b *tensor.Tensor) (dtype.DType, error) {
+	d := resultType(a, b)
+	if d == dtype.Unpromoted {
+		return dtype.None, unpromoted("result_type", a, b)
+	}
+	return d, nil
+}
 
 // PromoteTypes joins two dtypes.
 func PromoteTypes(a, b dtype.DType) (dtype.DType, error) {
 	if a == dtype.None || b == dtype.None {
 		return dtype.None, status.Typef("promote_types: two dtypes are required")
 	}
-	return dtype.Promote(a, b), nil
+	d := dtype.Promote(a, b)
+	if d == dtype.Unpromoted {
+		return dtype.None, errUnpromoted("promote_types", a, b)
+	}
+	return d, nil
 }
 
 // CanCast tells whether a result of one dtype may be written to another.

@@ -16,6 +16,11 @@ import (
 
 // draw fills t from a distribution, with parameters that s.beside made, or none. The default generator of the device stands in for nil.
 func draw(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
+	for _, t := range []*tensor.Tensor{t, each} {
+		if t != nil && t.DType().IsFloat8() {
+			return status.NotImplementedf("%s: not implemented for dtype %v; use float16, bfloat16, float32 or float64", op, t.DType())
+		}
+	}
 	if g == nil {
 		g = defaultGenerator(t.Device())
 	}

@@ -193,5 +193,17 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := byteMask("where", "condition", condition); err != nil {
 		return nil, err
 	}
+	if d.IsFloat8() {
+		return whereCodes(d, out, condition, self, other)
+	}
 	return where.runIn(d, out, nil, condition, self, other)
+}
+
+// whereCodes is Where for an eight-bit float, whose codes are chosen as uint8.
+func whereCodes(d dtype.DType, out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within("where")
+	defer s.Close()
+	a, b := s.viewAs(s.cast(self, d), dtype.Uint8), s.viewAs(s.cast(other, d), dtype.Uint8)
+	chosen := s.Step(func() (*tensor.Tensor, error) { return where.runIn(dtype.Uint8, nil, nil, condition, a, b) })
+	return s.castTo(out, s.viewAs(chosen, d))
 }

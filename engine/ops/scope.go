@@ -28,6 +28,11 @@ func (s *scope) result(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.
 	return Deliver(s.Op, out, t, apart...)
 }
 
+// viewAs views t as another dtype of the same size.
+func (s *scope) viewAs(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return t.ViewAs(s.Op, d, t.Sizes(), t.Strides(), t.Offset()) })
+}
+
 // castTo is result for an out of a dtype that t's can be cast to.
 func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {

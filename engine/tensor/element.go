@@ -53,6 +53,8 @@ func Get(p unsafe.Pointer, d dtype.DType) dtype.Scalar {
 		return dtype.ComplexScalar(complex128(*(*complex64)(p)))
 	case dtype.Complex128:
 		return dtype.ComplexScalar(*(*complex128)(p))
+	case dtype.Float8E4M3FN, dtype.Float8E5M2, dtype.Float8E4M3FNUZ, dtype.Float8E5M2FNUZ, dtype.Float8E8M0FNU:
+		return dtype.FloatScalar(float64(d.Float8ToFloat32(*(*uint8)(p))))
 	}
 	parts := *(*[2]uint16)(p)
 	return dtype.ComplexScalar(complex(toFloat(d, parts[0]), toFloat(d, parts[1])))
@@ -68,6 +70,17 @@ func truncate(s dtype.Scalar) int64 {
 		return math.MinInt64
 	}
 	return int64(s.F)
+}
+
+// toFloat32 is the number as float32, to which integers are rounded once.
+func toFloat32(s dtype.Scalar) float32 {
+	switch s.Kind {
+	case dtype.KindInt:
+		return float32(s.I)
+	case dtype.KindUint:
+		return float32(uint64(s.I))
+	}
+	return float32(s.Float())
 }
 
 // Put writes one element of dtype d, converting as a cast does.
@@ -92,14 +105,9 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 	case dtype.Float16, dtype.BFloat16:
 		*(*uint16)(p) = fromFloat(d, s.Float())
 	case dtype.Float32:
-		switch s.Kind { // integers round once
-		case dtype.KindInt:
-			*(*float32)(p) = float32(s.I)
-		case dtype.KindUint:
-			*(*float32)(p) = float32(uint64(s.I))
-		default:
-			*(*float32)(p) = float32(s.Float())
-		}
+		*(*float32)(p) = toFloat32(s)
+	case dtype.Float8E4M3FN, dtype.Float8E5M2, dtype.Float8E4M3FNUZ, dtype.Float8E5M2FNUZ, dtype.Float8E8M0FNU:
+		*(*uint8)(p) = d.Float8FromFloat32(toFloat32(s))
 	case dtype.Float64:
 		*(*float64)(p) = s.Float()
 	case dtype.Complex64:

@@ -11,8 +11,18 @@ const { define, isDtype, kindOf, read, renamed, typeError } = require('./options
 
 const { Tensor } = native;
 
-// 16-bit floats are widened by the library.
-const wide = { float16: 'float32', bfloat16: 'float32', complex32: 'complex64', bcomplex32: 'complex64' };
+// Floats of 8 and 16 bits are widened by the library.
+const wide = {
+  float16: 'float32',
+  bfloat16: 'float32',
+  complex32: 'complex64',
+  bcomplex32: 'complex64',
+  float8_e4m3fn: 'float32',
+  float8_e5m2: 'float32',
+  float8_e4m3fnuz: 'float32',
+  float8_e5m2fnuz: 'float32',
+  float8_e8m0fnu: 'float32',
+};
 
 // Arrays longer than this are filled from empty: V8 makes tables of longer ones that have holes.
 const MOST_HOLES = 2 ** 25;

@@ -26,7 +26,8 @@ const dtypeOf = {
 };
 
 // Dtypes whose elements are the bits, or the parts, of another typed array's.
-const carried = ['bool', 'float16', 'bfloat16', 'complex32', 'complex64', 'complex128'];
+const float8 = ['float8_e4m3fn', 'float8_e5m2', 'float8_e4m3fnuz', 'float8_e5m2fnuz', 'float8_e8m0fnu'];
+const carried = ['bool', 'float16', 'bfloat16', 'complex32', 'complex64', 'complex128', ...float8];
 
 // A number that counts as float although it may have no fraction.
 function float(value) {

@@ -24,6 +24,11 @@ const views = {
   bcomplex32: Uint16Array,
   complex64: Float32Array,
   complex128: Float64Array,
+  float8_e4m3fn: Uint8Array,
+  float8_e5m2: Uint8Array,
+  float8_e4m3fnuz: Uint8Array,
+  float8_e5m2fnuz: Uint8Array,
+  float8_e8m0fnu: Uint8Array,
 };
 
 // Calls fn with t in a form that fits what is needed, and disposes that form when it is another tensor.

@@ -172,7 +172,7 @@ TENSOR = b"ctorch._utils\n_rebuild_tensor_v2\n(" + STORAGE + b"K\x00K\x02\x85K\x
         (b"c__builtin__\ncomplex\nN)\x86R", "__builtin__.complex"),
         (b"\x8b" + struct.pack("<I", 2000) + b"\x7f" * 2000, "integer of 2000 bytes"),
         (b"ctorch\nuint7\n", "torch.uint7, which libtensor does not have"),
-        (b"ctorch\nfloat8_e4m3fn\n", "torch.float8_e4m3fn, which libtensor does not have"),
+        (b"ctorch\nfloat4_e2m1fn_x2\n", "torch.float4_e2m1fn_x2, which libtensor does not have"),
         (b"ctorch._utils\n_rebuild_nested_tensor\n", "a nested tensor"),
         (b"cos\nsystem\n", "os.system, which is refused"),
     ],

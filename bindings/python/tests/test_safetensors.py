@@ -77,12 +77,12 @@ def test_mapped_tensors_outlive_the_name_and_do_not_write_to_it(tmp_path):
 
 def test_dtypes_that_are_not_there(tmp_path):
     path = tmp_path / "a.safetensors"
-    path.write_bytes(file_of({"f": entry("F32", [2], 0, 8), "u": entry("F8_E4M3", [2], 8, 10)}, struct.pack("<2fxx", 1, 1)))
-    with pytest.raises(st.SafetensorError, match='"u" has dtype F8_E4M3'):
+    path.write_bytes(file_of({"f": entry("F32", [2], 0, 8), "u": entry("F6_E2M3", [4], 8, 11)}, struct.pack("<2fxxx", 1, 1)))
+    with pytest.raises(st.SafetensorError, match='"u" has dtype F6_E2M3'):
         st.load_file(path)
     with st.safe_open(path) as f:
         assert f.get_tensor("f").tolist() == [1, 1] and f.keys() == ["f", "u"]
-        with pytest.raises(st.SafetensorError, match="u has dtype F8_E4M3"):
+        with pytest.raises(st.SafetensorError, match="u has dtype F6_E2M3"):
             f.get_slice("u")
     with pytest.raises(TypeError, match="complex128"):
         st.save({"c": torch.ones(1, dtype=torch.complex128)})

@@ -55,7 +55,7 @@ var families = []family{
 	{"sorting", narrow, []string{"histogram", "sort", "unique"}},
 	{"sparse", narrow, []string{"sparse", "sparse_product"}},
 	{"special", every, []string{"bessel", "polynomials", "special"}},
-	{"text", narrow, []string{"format"}},
+	{"text", narrow, []string{"float8", "format"}},
 	{"updates", every, []string{"update"}},
 }
 

@@ -38,7 +38,7 @@ type kind struct {
 // kinds are in the order of their weight: writers put the heaviest first, so that every tensor is aligned.
 var kinds = []kind{
 	{"BOOL", 8, dtype.Bool}, {"F4", 4, dtype.None}, {"F6_E2M3", 6, dtype.None}, {"F6_E3M2", 6, dtype.None}, {"U8", 8, dtype.Uint8}, {"I8", 8, dtype.Int8},
-	{"F8_E5M2", 8, dtype.None}, {"F8_E4M3", 8, dtype.None}, {"F8_E8M0", 8, dtype.None}, {"F8_E4M3FNUZ", 8, dtype.None}, {"F8_E5M2FNUZ", 8, dtype.None},
+	{"F8_E5M2", 8, dtype.Float8E5M2}, {"F8_E4M3", 8, dtype.Float8E4M3FN}, {"F8_E8M0", 8, dtype.Float8E8M0FNU}, {"F8_E4M3FNUZ", 8, dtype.Float8E4M3FNUZ}, {"F8_E5M2FNUZ", 8, dtype.Float8E5M2FNUZ},
 	{"I16", 16, dtype.Int16}, {"U16", 16, dtype.Uint16}, {"F16", 16, dtype.Float16}, {"BF16", 16, dtype.BFloat16},
 	{"I32", 32, dtype.Int32}, {"U32", 32, dtype.Uint32}, {"F32", 32, dtype.Float32}, {"C64", 64, dtype.Complex64}, {"F64", 64, dtype.Float64},
 	{"I64", 64, dtype.Int64}, {"U64", 64, dtype.Uint64},

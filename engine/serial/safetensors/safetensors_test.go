@@ -138,11 +138,11 @@ func TestInvalidHeaders(t *testing.T) {
 }
 
 func TestDTypesThatAreNotThere(t *testing.T) {
-	f, err := open(build(`{"a":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, 3))
+	f, err := open(build(`{"a":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]},"b":{"dtype":"U8","shape":[1],"data_offsets":[3,4]}}`, 4))
 	require.NoError(t, err)
-	require.ErrorContains(t, f.CheckDTypes(), `"a" has dtype F8_E4M3`)
+	require.ErrorContains(t, f.CheckDTypes(), `"a" has dtype F6_E2M3`)
 	_, _, err = f.Select([]string{"a"}, false)
-	require.ErrorContains(t, err, `"a" has dtype F8_E4M3`)
+	require.ErrorContains(t, err, `"a" has dtype F6_E2M3`)
 	names, tensors, err := f.Select(nil, false)
 	require.NoError(t, err)
 	defer release(tensors)

@@ -58,7 +58,11 @@ class dtype:
                 return complex_
         if self.is_complex:
             return self
-        raise RuntimeError(f"Unknown Complex ScalarType for {self.name.capitalize()}" if self in NARROW else f"{self} has no complex counterpart")
+        raise RuntimeError(
+            f"Unknown Complex ScalarType for {self.name.capitalize()}"
+            if self in FLOAT8 or self is float4_e2m1fn_x2
+            else f"{self} has no complex counterpart"
+        )
 
     def __repr__(self):
         return "torch." + self.name
@@ -131,7 +135,10 @@ class memory_format(Named):
 DTYPES = tuple(dtype(code, *row) for code, row in enumerate(gen_names.DTYPES))
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32 = DTYPES[:14]
 QUANTIZED = DTYPES[14:19]
-uint16, uint32, uint64 = DTYPES[19:]
+uint16, uint32, uint64 = DTYPES[19:22]
+FLOAT8 = DTYPES[22:]
+float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu = FLOAT8
+float8_e8m0fnu.is_signed = False
 quint8, qint8, qint32, quint4x2, quint2x4 = QUANTIZED
 INTEGERS = frozenset((uint8, int8, int16, int32, int64, uint16, uint32, uint64))
 OF_NUMPY = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128)
@@ -175,14 +182,10 @@ SCHEMES = tuple(
     )
 )
 
-# Dtypes that have a name and numerical properties, and no tensors.
-NARROW = tuple(
-    dtype(-2, name, 1, "f") for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2")
-)
-float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2 = NARROW
-float8_e8m0fnu.is_signed = False
+# A name without tensors: two elements a byte.
+float4_e2m1fn_x2 = dtype(-2, "float4_e2m1fn_x2", 1, "f")
 
-NAMES = {x.name: x for x in DTYPES + NARROW + LAYOUTS + FORMATS + SCHEMES}
+NAMES = {x.name: x for x in DTYPES + (float4_e2m1fn_x2,) + LAYOUTS + FORMATS + SCHEMES}
 NAMES |= {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}
 NAMES |= {"cfloat": complex64, "cdouble": complex128, "chalf": complex32}
 

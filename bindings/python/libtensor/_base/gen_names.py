@@ -23,9 +23,14 @@ DTYPES = (
     ("uint16", 2, "u"),
     ("uint32", 4, "u"),
     ("uint64", 8, "u"),
+    ("float8_e4m3fn", 1, "f"),
+    ("float8_e5m2", 1, "f"),
+    ("float8_e4m3fnuz", 1, "f"),
+    ("float8_e5m2fnuz", 1, "f"),
+    ("float8_e8m0fnu", 1, "f"),
 )
 # The dtypes of the real parts.
-REAL = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 9, 6, 7, 14, 15, 16, 17, 18, 19, 20, 21)
+REAL = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 9, 6, 7, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26)
 DEVICES = ("cpu", "cuda", "meta", "mps", "xpu", "xla")
 LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")

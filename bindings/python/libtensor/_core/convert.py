@@ -204,7 +204,7 @@ def known_dtype(value, function, argument):
     """The dtype that Python's or NumPy's type of numbers, or NumPy's dtype, stands for."""
     if value.__class__ is dtype:
         if value.code < 0:
-            raise NotImplementedError(f"{function}(): tensors of {value} are not supported; use float16, bfloat16 or float32")
+            raise NotImplementedError(f"{function}(): tensors of {value} are not supported; use float8_e4m3fn, float16 or float32")
         return value
     known = of_type(value) if value.__hash__ else None
     if known is None:

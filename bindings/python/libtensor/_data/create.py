@@ -194,6 +194,7 @@ LEGACY = {
 }
 # Those that have such a name in texts alone.
 NAMED = {"ComplexHalf": _dtypes.complex32, "UInt16": _dtypes.uint16, "UInt32": _dtypes.uint32, "UInt64": _dtypes.uint64}
+NAMED |= {d.name.capitalize(): d for d in _dtypes.FLOAT8}
 
 
 def legacy(wanted, args, device=None):

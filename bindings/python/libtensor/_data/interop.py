@@ -209,7 +209,8 @@ def reachable(tensor, what):
         raise TypeError(f"can't convert {tensor.device} device type tensor to {what}. Use Tensor.cpu() to copy the tensor to host memory first.")
     if tensor.dtype not in TYPES:
         convert = "dequantize() the tensor" if tensor.is_quantized else "convert the tensor to another dtype"
-        raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; {convert} for {what} first")
+        name = tensor.dtype.name.capitalize() if tensor.dtype in _dtypes.FLOAT8 else tensor.dtype.name
+        raise TypeError(f"Got unsupported ScalarType {name}; {convert} for {what} first")
 
 
 def resolved(tensor):

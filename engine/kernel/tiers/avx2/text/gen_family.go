@@ -2,7 +2,7 @@
 
 //go:build amd64
 
-// Package text holds the kernels of format for the avx2 tier.
+// Package text holds the kernels of float8, format for the avx2 tier.
 package text
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v3 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
