@@ -20,23 +20,6 @@ SHAPES = {"float8_e4m3fn": (3, 7), "float8_e5m2": (2, 15), "float8_e4m3fnuz": (3
 dtypes = pytest.mark.parametrize("dtype", [getattr(torch, name) for name in SHAPES], ids=lambda d: d.name)
 OTHERS = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"]
 OTHERS += ["complex32", "complex64", "complex128"]
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex32",
-    "complex64",
-    "complex128",
-]
 
 
 def number(dtype, code):
