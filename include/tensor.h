@@ -139,7 +139,7 @@ typedef enum tensor_dtype {
   TENSOR_UINT16 = 19,
   TENSOR_UINT32 = 20,
   TENSOR_UINT64 = 21,
-  TENSOR_FLOAT8_E4M3FN = 22,
+  TENSOR_FLOAT8_E4M3FN = 22,  // the first of the eight-bit floats, which are stored and converted
   TENSOR_FLOAT8_E5M2 = 23,
   TENSOR_FLOAT8_E4M3FNUZ = 24,
   TENSOR_FLOAT8_E5M2FNUZ = 25,

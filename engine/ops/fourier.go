@@ -74,8 +74,11 @@ func FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor
 	return transform(op, self, dims, sizes, self.DType().ToReal(), true, scale)
 }
 
-// Transformable refuses numbers of 16 bits.
+// Transformable returns an error for floats of 8 and 16 bits.
 func Transformable(op string, d dtype.DType) error {
+	if d.IsFloat8() {
+		return status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", op, d)
+	}
 	if wide := d.Compute(); wide != d {
 		return status.NotImplementedf("%s: Unsupported dtype %v; to(%v) gives one that is supported", op, d, wide)
 	}

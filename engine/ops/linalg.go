@@ -119,6 +119,9 @@ func (s *scope) infos(like *tensor.Tensor, batch []int64) *tensor.Tensor {
 
 // linear launches a task.
 func (s *scope) linear(w launch.LinearAlgebra) {
+	if s.Err == nil && w.A.DType().IsFloat8() {
+		s.Fail(status.NotImplementedf("%s: not implemented for dtype %v; convert to float32 or float64", s.Op, w.A.DType()))
+	}
 	s.Do(func() error { return launch.On(w.A).LinearAlgebra(s.Op, w) })
 }
 

@@ -59,7 +59,10 @@ function tensorDifference(actual, expected, where, options) {
   const common = native.promoteTypes(actual.dtype, expected.dtype);
   [actual, expected] = [actual.to(common), expected.to(common).to(actual.device)];
   const exact = rtol === 0 && atol === 0 && !checks.isFloatingDtype(common) && !checks.isComplexDtype(common);
-  const close = exact ? actual.eq(expected) : native.isclose(actual, expected, { rtol: rtol, atol, equalNan: options.equalNan ?? false });
+  const bits = common.startsWith('float8');
+  if (bits && (rtol || atol)) return `rtol ${rtol} and atol ${atol} are not supported for ${common}, which is compared by its bits${where}; use 0 and 0`;
+  if (bits) [actual, expected] = [actual.view('uint8'), expected.view('uint8')];
+  const close = exact || bits ? actual.eq(expected) : native.isclose(actual, expected, { rtol: rtol, atol, equalNan: options.equalNan ?? false });
   const wrong = close.logicalNot().flatten().nonzero();
   const count = wrong.shape[0];
   if (count === 0) return '';

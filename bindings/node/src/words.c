@@ -15,7 +15,7 @@ static const char *const others[][2] = {
 static bool is_value(const char *word, size_t length) {
   static const char *const layouts[] = LT_LAYOUTS_BY_NUMBER, *const formats[] =
                                                                  LT_FORMATS_BY_NUMBER;
-  static const char *const begins[] = {"per_tensor_", "per_channel_", "use_mm_for_",
+  static const char *const begins[] = {"per_tensor_", "per_channel_", "float8_", "use_mm_for_",
                                        "donot_use_mm_"};
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
     if (strlen(layouts[i]) == length && strncmp(word, layouts[i], length) == 0) return true;

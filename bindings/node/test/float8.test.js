@@ -40,6 +40,8 @@ for (const dtype of all) {
     const { eps, bits: width, max } = lt.finfo(dtype);
     assert.deepEqual([eps, width], [number(dtype, 1 + lt.ones([1], { dtype }).data()[0]) - 1, 8]);
     assert.equal(lt.tensor([max], { dtype }).item(), max);
+    lt.testing.assertClose(x, x.clone());
+    assert.throws(() => lt.testing.assertClose(x, x.flip([0])), /elements differ/);
   });
 
   test(`files of ${dtype}`, () => {

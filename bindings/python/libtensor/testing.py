@@ -108,7 +108,11 @@ def tensor_difference(actual, expected, where, options):
     rtol, atol = tolerances(actual, expected, options["rtol"], options["atol"])
     common = _f.promote_types(actual.dtype, expected.dtype)
     actual, expected = actual.to(common), expected.to(common).to(actual.device)
-    if rtol == 0 and atol == 0 and not common.is_floating_point and not common.is_complex:
+    if common in _dtypes.FLOAT8:
+        if rtol or atol:
+            return f"rtol={rtol} and atol={atol} are not supported for {common}, which is compared by its bits{where}; use rtol=0 and atol=0"
+        close = _f.eq(actual.view(_dtypes.uint8), expected.view(_dtypes.uint8))
+    elif rtol == 0 and atol == 0 and not common.is_floating_point and not common.is_complex:
         close = _f.eq(actual, expected)
     else:
         close = _f.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options["equal_nan"])

@@ -381,6 +381,13 @@ def test_operators_without_kernels_raise(dtype):
         "dropout": lambda: torch.nn.functional.dropout(x, 0.5),
         "multinomial": lambda: x.multinomial(1),
         "add_": lambda: x.add_(x),
+        "fft": lambda: torch.fft.fft(x),
+        "rfft2": lambda: torch.fft.rfft2(m),
+        "inv": lambda: torch.linalg.inv(m),
+        "svd": lambda: torch.linalg.svd(m),
+        "solve": lambda: torch.linalg.solve(m, m),
+        "conv1d": lambda: torch.nn.functional.conv1d(x[None, None], x[None, None]),
+        "index_add": lambda: x.index_add(0, torch.tensor([0]), x[:1]),
     }
     state = torch.random.get_rng_state()
     for name, call in calls.items():
@@ -405,6 +412,41 @@ def test_operands_are_converted(dtype):
     (loss.to(dtype).float() * torch.arange(4.0)).sum().backward()
     rounded = torch.arange(4.0).to(dtype).float()  # the gradient of a conversion has its dtype
     assert torch.equal(loss.grad, rounded)
+
+
+@dtypes
+def test_operators_give_the_numbers_of_float32(dtype):
+    """Whatever an operator returns for a tensor is what it returns for the same numbers in float32, in the dtype of the result."""
+    random = {"empty", "rand", "randn", "randint", "bernoulli", "dropout", "new"}
+    values = torch.tensor([1.0, 2.0, 0.5, 4.0, 8.0, 0.25])
+    shapes = {"vector": (6,), "matrix": (2, 3), "images": (1, 1, 2, 3)}
+    supported = set()
+    for name in sorted(set(dir(torch)) & set(dir(torch.Tensor))):
+        if name.startswith("_") or name.rstrip("_") in random or name.endswith("_like"):
+            continue
+        for shape in shapes.values():
+            for arguments in ((), (1,)):
+                x, y = values.to(dtype).reshape(shape), values.reshape(shape)
+                try:
+                    found = getattr(x, name)(*arguments)
+                except (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError):
+                    continue
+                expected = getattr(y, name)(*arguments)
+                if not isinstance(found, torch.Tensor):
+                    continue
+                supported.add(name)
+                assert torch.equal(found.to_dense().double().nan_to_num(), expected.to(found.dtype).to_dense().double().nan_to_num()), name
+    assert {"clone", "flatten", "diag", "isnan", "eq", "select", "flipud", "t"} <= supported
+
+
+@dtypes
+def test_assert_close_compares_bits(dtype):
+    x = every(dtype)
+    torch.testing.assert_close(x, x.clone())
+    with pytest.raises(AssertionError, match=r"Mismatched elements: 255 / 256|Mismatched elements: 256 / 256"):
+        torch.testing.assert_close(x, x.roll(1))
+    with pytest.raises(AssertionError, match="not supported"):
+        torch.testing.assert_close(x, x.clone(), rtol=0.1, atol=0)
 
 
 @dtypes

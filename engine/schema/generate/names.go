@@ -47,7 +47,9 @@ func enumerators(prefix string, names []string, notes map[string]string) string 
 // headerEnums are the enumerations of tensor.h.
 func headerEnums() map[string]string {
 	return map[string]string{
-		"DTypes":  enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{dtype.QUint8.String(): "the first of the quantized dtypes"}),
+		"DTypes": enumerators("TENSOR_", dtypeNames(len(schema.DTypes)), map[string]string{
+			dtype.QUint8.String(): "the first of the quantized dtypes", dtype.Float8E4M3FN.String(): "the first of the eight-bit floats, which are stored and converted",
+		}),
 		"Devices": enumerators("TENSOR_", schema.Devices, map[string]string{"meta": "shape, strides and dtype without data", "mps": "the following types have no backend"}),
 		"Layouts": enumerators("TENSOR_", schema.Layouts, nil),
 		"Formats": enumerators("TENSOR_", schema.MemoryFormats, nil),
