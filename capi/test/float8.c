@@ -55,7 +55,7 @@ static void conversions(void) {
     tensor_t *one = NULL, *same = NULL;
     OK(tensor_select(t, 0, 2, &one));
     OK(tensor_item(one, &s));
-    CHECK(s.kind == TENSOR_SCALAR_FLOAT && s.value.f == second);
+    CHECK(s.kind == TENSOR_SCALAR_FLOAT && s.value.f.re == second);
     OK(tensor_eq(t, one, &same));
     expect(same, TENSOR_BOOL, (uint8_t[]){0, 0, 1, 1});
     OK(tensor_free(one));

@@ -415,6 +415,7 @@ def test_operands_are_converted(dtype):
 
 
 @dtypes
+@pytest.mark.filterwarnings("ignore")
 def test_operators_give_the_numbers_of_float32(dtype):
     """Whatever an operator returns for a tensor is what it returns for the same numbers in float32, in the dtype of the result."""
     random = {"empty", "rand", "randn", "randint", "bernoulli", "dropout", "new"}
@@ -426,7 +427,7 @@ def test_operators_give_the_numbers_of_float32(dtype):
             continue
         for shape in shapes.values():
             for arguments in ((), (1,)):
-                x, y = values.to(dtype).reshape(shape), values.reshape(shape)
+                x, y = values.to(dtype).reshape(shape), values.clone().reshape(shape)
                 try:
                     found = getattr(x, name)(*arguments)
                 except (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError):
@@ -436,7 +437,7 @@ def test_operators_give_the_numbers_of_float32(dtype):
                     continue
                 supported.add(name)
                 assert torch.equal(found.to_dense().double().nan_to_num(), expected.to(found.dtype).to_dense().double().nan_to_num()), name
-    assert {"clone", "flatten", "diag", "isnan", "eq", "select", "flipud", "t"} <= supported
+    assert {"clone", "flatten", "diag", "isnan", "eq", "flipud", "t"} <= supported
 
 
 @dtypes
