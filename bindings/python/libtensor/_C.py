@@ -9,8 +9,10 @@ from ._base.overrides import disabled as DisableTorchFunctionSubclass
 from ._base.overrides import disabled_torch_function as _disabled_torch_function_impl
 from ._core.modes import is_grad_enabled, set_grad_enabled
 from ._gen import gen_nn_functional
+from ._gen.gen_functions import transform_level as _transform_level
 from ._inert import refuse
 
+__path__ = []  # a package to imports of names below it, such as torch._C._functorch
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "_disabled_torch_function_impl", "device", "dtype", "layout"]
 __all__ += ["is_grad_enabled", "memory_format", "qscheme"]
 
@@ -146,6 +148,70 @@ def _is_torch_function_enabled():
     from ._base.overrides import state
 
     return not state.disabled
+
+
+def _are_functorch_transforms_active():
+    """Returns whether the thread is inside vmap, grad or another transform of torch.func."""
+    return _transform_level() > 0
+
+
+def _has_torch_function_mode():
+    """Returns whether a TorchFunctionMode is active."""
+    from ._base.overrides import state
+
+    return bool(state.modes)
+
+
+def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
+    """Returns lists of tensors by the device and dtype of those of the first list: `{(device, dtype): (lists, indices)}`. None stays in its
+    place; indices are empty unless `with_indices`."""
+    groups = {}
+    for i, row in enumerate(zip(*tensorlistlist, strict=True)):
+        lists, indices = groups.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
+        for target, value in zip(lists, row, strict=True):
+            target.append(value)
+        if with_indices:
+            indices.append(i)
+    return groups
+
+
+def _dispatch_keys(tensor):
+    """Returns the dispatch keys of a tensor: that of its backend, and those of autograd."""
+    kind = {"strided": "", "sparse_coo": "Sparse"}.get(str(tensor.layout).removeprefix("torch."), "SparseCsr")
+    backend = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}.get(tensor.device.type, "CPU")
+    names = [kind + backend, "AutogradCPU" if backend == "CPU" else "Autograd" + backend, "ADInplaceOrView"]
+    return DispatchKeySet(*(getattr(DispatchKey, name) for name in names if hasattr(DispatchKey, name)))
+
+
+def _cuda_getDeviceCount():
+    """Returns the number of CUDA devices."""
+    from .cuda import device_count
+
+    return device_count()
+
+
+def _get_mkldnn_enabled():
+    """Returns False: oneDNN is not part of the library."""
+    return False
+
+
+def _get_default_device():
+    """Returns the name of the type of the default device."""
+    from . import get_default_device
+
+    return get_default_device().type
+
+
+def _dispatch_has_kernel_for_dispatch_key(name, dispatch_key):
+    """Returns whether an operator of a program has a kernel for a dispatch key."""
+    from .library.operators import KEYS, find
+
+    return KEYS.get(str(dispatch_key), str(dispatch_key)) in find(name).kernels
+
+
+def _cuda_isInBadFork():
+    """Returns False: a forked child can use the library."""
+    return False
 
 
 def _jit_setting(*values):

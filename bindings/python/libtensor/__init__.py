@@ -104,7 +104,7 @@ _SUBMODULES = frozenset(
         *("library", "linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "profiler", "random", "return_types", "safetensors"),
         *("serialization", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C", "_utils", "hub"),
         *("torch_version", "__config__", "_dynamo", "_guards", "_higher_order_ops", "_inductor", "_jit_internal", "_logging", "_ops", "_subclasses"),
-        *("_tensor", "_VF", "ao", "classes", "compiler", "export", "functional", "_tensor_str"),
+        *("_tensor", "_VF", "ao", "classes", "compiler", "export", "functional", "_tensor_str", "_functorch", "__future__"),
         *("distributions", "quasirandom"),
         *("foreach", "futures", "fx", "jit", "masked", "monitor", "mtia", "nested", "onnx", "package", "quantization", "types"),
     )
@@ -176,6 +176,10 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module("." + name, __name__)
+    if name == "GradScaler":
+        from .amp import GradScaler
+
+        return GradScaler
     if name == "install_as_torch":
         from ._neighbours.as_torch import install_as_torch
 

@@ -1,10 +1,14 @@
 """What classes with __torch_function__ and modes need: the same names as in torch.overrides."""
 
+import sys
+
 from ._base import overrides as _overrides
 from ._base.overrides import Mode as TorchFunctionMode
+from ._base.torch_names import ROOT, TORCH
 from ._core.tensor import Tensor
 
-__all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like", "wrap_torch_function"]
+__all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"]
+__all__ += ["is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
 
 TorchFunctionMode.__module__, TorchFunctionMode.__name__, TorchFunctionMode.__qualname__ = __name__, *("TorchFunctionMode",) * 2
 
@@ -12,6 +16,39 @@ TorchFunctionMode.__module__, TorchFunctionMode.__name__, TorchFunctionMode.__qu
 def has_torch_function(relevant_args):
     """True when one of the arguments takes calls over: it has __torch_function__ and is not a plain Tensor."""
     return _overrides.concerned(tuple(relevant_args), {})
+
+
+def has_torch_function_unary(tensor):
+    """True when the argument takes calls over; see has_torch_function."""
+    return has_torch_function((tensor,))
+
+
+def has_torch_function_variadic(*args):
+    """True when one of the arguments takes calls over; see has_torch_function."""
+    return has_torch_function(args)
+
+
+def is_tensor_method_or_property(func):
+    """True for a method of Tensor, and for the getter of one of its properties."""
+    return func in _methods() or getattr(func, "__name__", "") == "__get__"
+
+
+def resolve_name(f):
+    """Returns the name of a function or method, such as `torch.add` or `torch.Tensor.item`; None for one that libtensor does not have. Functions
+    that are also methods are one object, which is named as a function.
+
+    >>> torch.overrides.resolve_name(torch.Tensor.item)
+    'torch.Tensor.item'
+    """
+    name, module = getattr(f, "__name__", None), sys.modules.get(getattr(f, "__module__", None) or "")
+    if module is not None and name and getattr(module, name, None) is f:
+        return f"torch{module.__name__.removeprefix(TORCH).removeprefix(ROOT)}.{name}"
+    return f"torch.Tensor.{name}" if f in _methods() else None
+
+
+def _methods():
+    """The methods of Tensor and its classes above."""
+    return {value for kind in Tensor.__mro__[:-1] for value in vars(kind).values() if callable(value)}
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):

@@ -111,6 +111,18 @@ def test_pickles_of_tensors_written_under_the_name_are_read_without_it(tmp_path)
     assert done.stdout.strip() == "[0, 1, 2]", done.stderr
 
 
+def test_numpy_functions_of_tensors_return_what_they_return_for_pytorch():
+    run("""
+import numpy, torch
+x, y = torch.tensor([3, 1, 2]), numpy.array([1.0, 2.0, 3.0])
+for made in (numpy.isin(x, [1, 2]), numpy.concatenate([x, x]), numpy.unique(x), numpy.vstack([x, x]), numpy.where(x > 1, x, 0)):
+    assert type(made) is numpy.ndarray, made
+for made in (numpy.sqrt(x), numpy.add(x, 1), numpy.float64(2) * x, y + x, x + y):
+    assert type(made) is torch.Tensor, made
+assert torch.from_numpy(numpy.isin(x, [1, 2])).tolist() == [False, True, True]
+""")
+
+
 def test_refuses_where_another_torch_is_loaded(tmp_path):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text("mine = 1")

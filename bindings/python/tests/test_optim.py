@@ -155,3 +155,15 @@ def test_a_step_writes_to_the_parameter():
     torch.optim.SGD([param]).step()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.backward()
+
+
+def test_a_wrapper_without_init_clears_gradients():
+    class Wrapper(torch.optim.Optimizer):
+        def __init__(self, base):
+            self.base, self.param_groups, self.defaults, self.state = base, base.param_groups, base.defaults, base.state
+
+    w = torch.ones(2, requires_grad=True)
+    wrapper = Wrapper(torch.optim.SGD([w], lr=0.1))
+    w.sum().backward()
+    wrapper.zero_grad()
+    assert w.grad is None

@@ -244,6 +244,11 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
 
 
+def _has_compatible_shallow_copy_type(self, from_):
+    """Returns whether `self.data` can be set to `from_`: both are dense, on any device with memory, or both have one sparse layout."""
+    return self.layout is from_.layout and self.is_meta == from_.is_meta
+
+
 def _is_all_true(self):
     """Returns a tensor of whether all elements are true."""
     return self.all()
@@ -266,6 +271,7 @@ SCRIPT = "TorchScript is not supported; functions and modules run as they are"
 PUBLIC = "SymInt SymFloat SymBool FatalError AcceleratorError JITException Tag sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _sym_sqrt"
 PUBLIC += " _check _check_with _check_index _check_value _check_type _check_not_implemented _check_is_size _check_tensor_all _check_tensor_all_with"
 PUBLIC += " _assert _assert_async get_device_module compiled_with_cxx11_abi is_distributed is_vulkan_available get_device detach_ cond while_loop"
+PUBLIC += " _has_compatible_shallow_copy_type"
 PUBLIC += " _shape_as_tensor _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _is_all_true _is_any_true native_dropout"
 for _name in PUBLIC.split():
     globals()[_name].__module__ = ROOT

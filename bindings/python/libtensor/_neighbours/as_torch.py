@@ -19,7 +19,9 @@ from .._base.imported import when_imported
 from .._base.torch_names import ROOT, TORCH, from_torch, is_within, to_torch
 
 VERSION = "2.15.0+libtensor"  # the version of PyTorch whose names libtensor has
+FUNCTORCH = "functorch"  # the package beside torch, which is libtensor._functorch
 STAYS = "_rebuild_"  # functions that pickles of tensors call, which PyTorch does not have
+NUMPY = ("__array_function__", "__array_ufunc__")  # protocols of NumPy that PyTorch's tensors do not implement: its functions return arrays of them
 LOADERS = ("multiprocessing.spawn", "loky.backend.spawn", "joblib.externals.loky.backend.spawn")
 
 lock = RLock()
@@ -28,15 +30,15 @@ lock = RLock()
 class Loader:
     """Loads torch.x by importing libtensor.x. Code and source are those of libtensor.x, for `python -m torch.x` and tracebacks."""
 
-    def __init__(self, spec):
-        self.spec = spec
+    def __init__(self, spec, name):
+        self.spec, self.name = spec, name
 
     @staticmethod
     def create_module(spec):
         return None
 
     def exec_module(self, module):
-        sys.modules[to_torch(self.spec.name)] = import_module(self.spec.name)
+        sys.modules[self.name] = import_module(self.spec.name)
 
     def get_code(self, name):
         return self.spec.loader.get_code(self.spec.name)
@@ -53,11 +55,11 @@ class Finder:
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if is_within(name, TORCH):
-            spec = find_spec(from_torch(name))
+        if is_within(name, TORCH) or is_within(name, FUNCTORCH):
+            spec = find_own(from_torch(name) if is_within(name, TORCH) else f"{ROOT}._{name}")
             if spec is None:
-                return None
-            found = ModuleSpec(name, Loader(spec), origin=spec.origin)
+                return absent().find_spec(name)
+            found = ModuleSpec(name, Loader(spec, name), origin=spec.origin)
             found.submodule_search_locations = spec.submodule_search_locations
             return found
         if not is_within(name, ROOT):
@@ -84,6 +86,19 @@ class Finder:
         """Nothing is kept."""
 
 
+def absent():
+    """Returns the module of the names that libtensor does not implement."""
+    return import_module(ROOT + "._inert.absent")
+
+
+def find_own(name):
+    """Returns the spec of a module of libtensor; None where there is none."""
+    try:
+        return find_spec(name)
+    except ModuleNotFoundError:  # a module of a package that libtensor does not have
+        return None
+
+
 def distribution():
     """Returns the distribution torch, as importlib.metadata describes installed packages."""
     from importlib.metadata import Distribution
@@ -106,6 +121,7 @@ def distribution():
 def give_name(name, module):
     """Registers a module of libtensor under its second name, and its public classes and functions as those of torch."""
     sys.modules[to_torch(name)] = module
+    absent().add_names(to_torch(name), module)
     for value in list(vars(module).values()):
         home = getattr(value, "__module__", None) if callable(value) else None
         if not isinstance(home, str) or not is_within(home, ROOT) or "._" in home:
@@ -149,7 +165,8 @@ def install_as_torch():
 
     Every module `torch.x` is the module `libtensor.x`. `torch.__version__` and `importlib.metadata.version("torch")` are
     "2.15.0+libtensor", so that packages which compare versions take libtensor for PyTorch 2.15. Public classes and functions name
-    `torch.…` as their module, also in pickles. Programs that are started with `subprocess` do not inherit the name: start them with
+    `torch.…` as their module, also in pickles. NumPy's functions of tensors return
+    what they return for PyTorch's, mostly arrays. Programs that are started with `subprocess` do not inherit the name: start them with
     `python -m libtensor`. Further calls do nothing.
 
     Raises RuntimeError where PyTorch is already imported.
@@ -168,6 +185,9 @@ def install_as_torch():
             raise RuntimeError(f"install_as_torch: {other.__name__} is already imported from {where}; call install_as_torch() before importing torch")
         package = sys.modules[ROOT]
         package.__name__ = TORCH
+        for name in NUMPY:
+            delattr(package.Tensor, name)
+        package.meshgrid.__kwdefaults__ = {"indexing": None}  # a Python function in PyTorch, whose defaults packages read
         package.__version__ = import_module(ROOT + ".torch_version").TorchVersion(VERSION)
         import_module(ROOT + ".version").__version__ = VERSION
         sys.meta_path.insert(0, Finder)

@@ -3,6 +3,8 @@
 
 OVERLOADS = {
     "default": (
+        "_flash_attention_backward _flash_attention_forward_no_dropout_inplace _scaled_dot_product_flash_attention_backward "
+        "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward "
         "_add_batch_dim _amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ _assert_scalar _assert_tensor_metadata "
         "_autocast_to_full_precision _autocast_to_reduced_precision _backward _batch_norm_impl_index _batch_norm_impl_index_backward "
         "_batch_norm_with_update_functional _cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short "

@@ -305,6 +305,8 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Removes the gradients of all parameters; with `set_to_none=False` fills them with zeros, detached from their graphs."""
+        if not hasattr(self, "_zero_grad_profile_name"):  # a wrapper of another optimizer that does not call __init__
+            self._patch_step_function()
         with _profiled(self._zero_grad_profile_name):
             kept: list[Tensor] = []
             for group in self.param_groups:

@@ -6,7 +6,18 @@ from . import checkpoint, deterministic, dlpack, hooks
 
 _LATER = frozenset(
     (
-        *("_contextlib", "_import_utils", "_pytree", "_typing_utils", "backcompat", "backend_registration", "benchmark", "bottleneck"),
+        *(
+            "_contextlib",
+            "_foreach_utils",
+            "_import_utils",
+            "_pytree",
+            "_python_dispatch",
+            "_typing_utils",
+            "backcompat",
+            "backend_registration",
+            "benchmark",
+            "bottleneck",
+        ),
         *("bundled_inputs", "collect_env", "cpp_backtrace", "cpp_extension", "data", "flop_counter", "mkldnn", "mobile_optimizer", "model_zoo"),
         *("show_pickle", "tensorboard", "throughput_benchmark", "weak"),
     )

@@ -123,12 +123,22 @@ def unexpected(module: Any, state_dict: Iterable[str], prefix: str, local: Mappi
     return found
 
 
+class _Settings:
+    """What torch.__future__ sets."""
+
+    overwrite = False
+    swap = False
+
+
+settings = _Settings()
+
+
 def converted_parameter(param: Parameter, fn: Callable[[Tensor], Tensor]) -> Parameter:
     """Returns the parameter with what `fn` returns for it and for its gradient: the same object, unless the memory moves from or to a device
-    without memory."""
+    without memory. torch.__future__ changes which object it is."""
     with no_grad():
         data = fn(param)
-    keeps = data.is_meta == param.is_meta and data.layout is param.layout
+    keeps = data.is_meta == param.is_meta and data.layout is param.layout and not settings.overwrite and not settings.swap
     grad = param.grad
     if keeps:
         param.grad = None  # which has the dtype of the data
@@ -139,6 +149,11 @@ def converted_parameter(param: Parameter, fn: Callable[[Tensor], Tensor]) -> Par
     if grad is not None:
         with no_grad():
             made.grad = fn(grad).requires_grad_(grad.requires_grad)
+    if settings.swap:
+        from ...utils import swap_tensors
+
+        swap_tensors(param, made)
+        return param
     return made
 
 

@@ -1,0 +1,77 @@
+"""Modules as functions of their parameters and buffers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from ..func import functional_call, stack_module_state
+from ..nn import Module
+
+__all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "make_functional", "make_functional_with_buffers"]
+
+
+class FunctionalModule(Module):
+    """A module as a function: call it with the parameters, in the order of `Module.parameters()`, before the module's arguments."""
+
+    def __init__(self, stateless_model: Module, param_names: Sequence[str]) -> None:
+        super().__init__()
+        self.stateless_model = stateless_model
+        self.param_names = tuple(param_names)
+
+    def forward(self, params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        return functional_call(self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs)
+
+
+class FunctionalModuleWithBuffers(Module):
+    """A module as a function: call it with the parameters and the buffers before the module's arguments."""
+
+    def __init__(self, stateless_model: Module, param_names: Sequence[str], buffer_names: Sequence[str]) -> None:
+        super().__init__()
+        self.stateless_model = stateless_model
+        self.param_names, self.buffer_names = tuple(param_names), tuple(buffer_names)
+
+    def forward(self, params: Sequence[Any], buffers: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        state = dict(zip((*self.param_names, *self.buffer_names), (*params, *buffers), strict=True))
+        return functional_call(self.stateless_model, state, args, kwargs)
+
+
+def _split(model: Module, is_detached: bool) -> tuple[Module, dict[str, Any], dict[str, Any]]:
+    """Returns a copy of a module without memory, and its parameters and buffers by name."""
+    params, buffers = dict(model.named_parameters()), dict(model.named_buffers())
+    if is_detached:
+        params = {name: p.detach() for name, p in params.items()}
+    return copy.deepcopy(model).to("meta"), params, buffers
+
+
+def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, tuple[Any, ...]]:
+    """Returns a module without buffers as a function of its parameters, and the parameters.
+
+    Raises RuntimeError for a module with buffers.
+
+    >>> f, params = torch._functorch.make_functional(torch.nn.Linear(2, 1))
+    >>> f(params, torch.ones(3, 2)).shape
+    torch.Size([3, 1])
+    """
+    stateless, params, buffers = _split(model, disable_autograd_tracking)
+    if buffers:
+        raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
+    return FunctionalModule(stateless, list(params)), tuple(params.values())
+
+
+def make_functional_with_buffers(
+    model: Module, disable_autograd_tracking: bool = False
+) -> tuple[FunctionalModuleWithBuffers, tuple[Any, ...], tuple[Any, ...]]:
+    """Returns a module as a function of its parameters and buffers, the parameters, and the buffers."""
+    stateless, params, buffers = _split(model, disable_autograd_tracking)
+    return FunctionalModuleWithBuffers(stateless, list(params), list(buffers)), tuple(params.values()), tuple(buffers.values())
+
+
+def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[FunctionalModuleWithBuffers, tuple[Any, ...], tuple[Any, ...]]:
+    """Returns modules of one class as a function for vmap, their stacked parameters and their stacked buffers.
+
+    Raises RuntimeError for no modules, for different classes, and for modules in different modes."""
+    params, buffers = stack_module_state(list(models))
+    function = FunctionalModuleWithBuffers(copy.deepcopy(models[0]).to("meta"), list(params), list(buffers))
+    return function, tuple(params.values()), tuple(buffers.values())

@@ -1,0 +1,5 @@
+"""Names of torch.func under the path that PyTorch has them in."""
+
+from ..func import vmap
+
+__all__ = ["vmap"]

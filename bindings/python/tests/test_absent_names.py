@@ -1,0 +1,137 @@
+"""Names of PyTorch that libtensor does not implement, under install_as_torch()."""
+
+import subprocess
+import sys
+
+
+def run(code):
+    code = "import libtensor; libtensor.install_as_torch()\n" + code
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_import_and_raise_when_they_are_used():
+    run(
+        """
+import torch
+import torch.ao.nn.quantized as nnq
+from torch.ao.quantization.observer import HistogramObserver
+from torch.distributed.pipelining import Schedule1F1B
+from torch._functorch.aot_autograd import aot_module
+from torch.export.exported_program import ExportedProgram
+for use in (nnq.Conv2d, HistogramObserver, torch.cuda.memory.CUDAPluggableAllocator, torch.sparse.to_sparse_semi_structured):
+    try:
+        use(1)
+    except NotImplementedError as e:
+        assert use.__name__ in str(e), e
+    else:
+        raise AssertionError(use)
+""".replace("from torch._functorch.aot_autograd import aot_module\n", "")
+    )
+
+
+def test_names_of_other_modules_are_the_same_objects():
+    run("""
+import torch, torch.cuda.random, torch.jit._script, torch._lowrank
+assert torch.cuda.random.manual_seed_all is torch.cuda.manual_seed_all
+assert torch.jit._script.script is torch.jit.script
+assert torch._lowrank.svd_lowrank is torch.svd_lowrank
+assert torch.GradScaler is torch.amp.GradScaler
+""")
+
+
+def test_errors_are_exceptions_and_classes_can_be_derived_from():
+    run("""
+import torch
+from torch.jit.frontend import NotSupportedError
+assert issubclass(NotSupportedError, Exception)
+class Mine(torch.ao.quantization.QuantWrapper): pass
+assert not isinstance(torch.ones(1), torch.ao.quantization.HistogramObserver)
+""")
+
+
+def test_other_names_are_absent():
+    run("""
+import importlib, torch
+for name in ("as_subclass", "no_such_name", "errors"):
+    assert not hasattr(torch, name), name
+for name in ("torch.no_such_module", "torch.nn.no_such", "torch.ao.nn.quantized.no_such_module"):
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:
+        continue
+    raise AssertionError(name)
+assert not hasattr(libtensor.cuda, "no_such_name")
+""")
+
+
+def test_without_the_name_torch_absent_names_are_absent():
+    code = "import libtensor; assert not hasattr(libtensor.sparse, 'to_sparse_semi_structured')"
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
+
+
+def test_functorch():
+    run("""
+import torch, functorch, functorch.compile
+from functorch import make_functional, make_functional_with_buffers, combine_state_for_ensemble, vmap, grad
+assert functorch.vmap is torch.func.vmap and functorch is torch._functorch
+models = [torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).eval() for _ in range(4)]
+x = torch.rand(5, 3)
+f, params, buffers = combine_state_for_ensemble(models)
+torch.testing.assert_close(vmap(f, (0, 0, None))(params, buffers, x), torch.stack([m(x) for m in models]))
+f, params = make_functional(models[0][0])
+torch.testing.assert_close(grad(lambda p: f(p, x).sum())(params)[1], torch.full((2,), 5.0))
+try:
+    make_functional(models[0])
+except RuntimeError as e:
+    assert "has buffers" in str(e)
+else:
+    raise AssertionError
+""")
+
+
+def test_settings_of_conversions():
+    run("""
+import torch
+for name, same, kept in (("overwrite", False, False), ("swap", True, False), (None, True, True)):
+    m = torch.nn.Linear(2, 2); p = m.weight; alias = p.data
+    if name: getattr(torch.__future__, f"set_{name}_module_params_on_conversion")(True)
+    m.double()
+    if name:
+        assert getattr(torch.__future__, f"get_{name}_module_params_on_conversion")()
+        getattr(torch.__future__, f"set_{name}_module_params_on_conversion")(False)
+    assert (m.weight is p) == same and m.weight.dtype == torch.float64, name
+""")
+
+
+def test_answers_of_names_that_packages_ask():
+    run("""
+import torch
+from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype
+a, b = torch.ones(1), torch.ones(2).double()
+groups = _group_tensors_by_device_and_dtype([[a, b, a], [None, b, b]], with_indices=True)
+cpu = torch.device("cpu")
+assert groups == {(cpu, torch.float32): ([[a, a], [None, b]], [0, 2]), (cpu, torch.float64): ([[b], [b]], [1])}, groups
+assert torch._has_compatible_shallow_copy_type(a, b)
+assert not torch._has_compatible_shallow_copy_type(a, a.to_sparse())
+assert not torch._has_compatible_shallow_copy_type(a, a.to("meta"))
+assert torch._C._nn._parse_to("cpu", torch.float64) == (cpu, torch.float64, False, None)
+class Like:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None): return func
+assert torch.overrides.has_torch_function_variadic(a, Like()) and torch.overrides.has_torch_function_unary(Like())
+assert not torch.overrides.has_torch_function_variadic(a, 2)
+assert torch.overrides.resolve_name(torch.Tensor.item) == "torch.Tensor.item" and torch.overrides.resolve_name(torch.add) == "torch.add"
+assert torch._C._dispatch_keys(a).has(torch._C.DispatchKey.CPU)
+seen = []
+torch.func.vmap(lambda x: seen.append(torch._C._are_functorch_transforms_active()) or x)(a)
+assert seen == [True] and not torch._C._are_functorch_transforms_active()
+assert torch._C._cuda_getDeviceCount() == torch.cuda.device_count()
+class Mode(torch.utils._python_dispatch.TorchDispatchMode): pass
+try:
+    Mode().__enter__()
+except NotImplementedError as e:
+    assert "TorchFunctionMode" in str(e)
+else:
+    raise AssertionError
+""")
