@@ -11,7 +11,7 @@ __all__ = [
     *("expm1", "floor", "frac", "lerp", "lgamma", "log", "log10", "log1p", "log2", "maximum", "minimum", "mul", "neg", "pow", "reciprocal"),
     *("round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "sub", "tan", "tanh", "trunc"),
 ]
-__all__ += [name + "_" for name in __all__] + ["clone", "copy_", "max", "mm", "norm", "zero_"]
+__all__ += [name + "_" for name in __all__] + ["clone", "copy_", "max", "mm", "norm", "zero_"]  # noqa: F822
 
 
 def make_function(name):

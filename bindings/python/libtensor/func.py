@@ -421,7 +421,7 @@ def stacked_leaf(tensors, name):
 
 
 def replace_all_batch_norm_modules_(root):
-    """Makes every BatchNorm module in `root` normalize by the batch alone, without running statistics, and returns `root`: vmap cannot update them."""
+    """Removes the running statistics of every BatchNorm module in `root`, which vmap cannot update, and returns `root`."""
     from .nn.modules.batchnorm import _BatchNorm
 
     for module in root.modules():
@@ -432,7 +432,7 @@ def replace_all_batch_norm_modules_(root):
 
 
 def functionalize(func, *, remove="mutations"):
-    """Returns a function that computes what `func` computes. PyTorch's removes in-place operators and views for compilers, of which there are none."""
+    """Returns a function with the results of `func`. Its operators stay as they are: no compiler needs them without mutations."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(f"functionalize(f, remove='mutations'): remove must be 'mutations' or 'mutations_and_views', got {remove!r}")
 

@@ -1,7 +1,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import Size, Tensor, device as _device, dtype as _dtype, memory_format as _memory_format
+from . import Size, Tensor
+from . import device as _device
+from . import dtype as _dtype
+from . import memory_format as _memory_format
 
 def assert_close(
     actual: Any,

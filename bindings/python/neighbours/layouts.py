@@ -22,13 +22,12 @@ def complex_of(t):
     return torch.complex(t, t + 1)
 
 
-# What lends its memory, whatever the strides; of complex numbers a part, or what a conjugation gives.
+# Tensors whose memory can be exported, whatever their strides.
 SHARED = {
     "bool": lambda t: t > 2,
     "uint16": lambda t: t.to(torch.uint16) * 5000,
     "uint64": lambda t: t.to(torch.uint64) + 2**63,
     "half": lambda t: t.half(),
-    "negative imaginary part": lambda t: complex_of(t).conj().imag,
     "real part": lambda t: complex_of(t).real,
     "flipped": lambda t: t.flip(0),
     "subclass": lambda t: t.as_subclass(Marked),
@@ -55,6 +54,8 @@ VECTORS = {name: lambda make=make: make(LINE) for name, make in SHARED.items()} 
 
 # What has no plain memory, and a word of the way out.
 REFUSED = {
+    "negative imaginary part": (lambda t: complex_of(t).conj().imag, "resolve_neg"),
+    "conjugate": (lambda t: complex_of(t).conj(), "resolve_conj"),
     "requires grad": (lambda t: t.clone().requires_grad_(), "detach"),
     "has a history": (lambda t: t.clone().requires_grad_() * 2, "detach"),
     "sparse_coo": (lambda t: t.to_sparse(), "to_dense"),
