@@ -4849,7 +4849,7 @@ TENSOR_API tensor_status tensor_masked_scatter_(tensor_t *self, const tensor_t *
 // Gathers elements along dimension `dim`: `out[i][j][k] = self[index[i][j][k]][j][k]` for dim = 0,
 // `self[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
 // is int32 or int64, has the number of dimensions of `self`, and is no larger in the other
-// dimensions.
+// dimensions. With `sparse_grad` the gradient is a sparse COO tensor with an entry for each index.
 //
 // Default: `sparse_grad` false.
 TENSOR_API tensor_status tensor_gather(const tensor_t *self, int64_t dim, const tensor_t *index, bool sparse_grad, tensor_t **out);

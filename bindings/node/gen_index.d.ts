@@ -2082,7 +2082,7 @@ export class Tensor extends Handle {
    * Gathers elements along dimension `dim`: `out[i][j][k] = input[index[i][j][k]][j][k]` for dim =
    * 0, `input[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`,
    * which is int32 or int64, has the number of dimensions of `input`, and is no larger in the other
-   * dimensions.
+   * dimensions. With `sparseGrad` the gradient is a sparse COO tensor with an entry for each index.
    *
    * Default: `sparseGrad` false.
    */
@@ -6765,7 +6765,7 @@ export function maskedScatterAsync(input: TensorLike, mask: TensorLike, source: 
  * Gathers elements along dimension `dim`: `out[i][j][k] = input[index[i][j][k]][j][k]` for dim = 0,
  * `input[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
  * is int32 or int64, has the number of dimensions of `input`, and is no larger in the other
- * dimensions.
+ * dimensions. With `sparseGrad` the gradient is a sparse COO tensor with an entry for each index.
  *
  * Default: `sparseGrad` false.
  */

@@ -62,10 +62,38 @@ static void compressed(void) {
       tensor_free(product);
 }
 
+static void gradients(void) {
+  tensor_t *at = integers((const int64_t[]){2, 0, 2}, (const int64_t[]){3}, 1);
+  tensor_t *weight = floats((const float[]){1, 2, 3, 4, 5, 6}, (const int64_t[]){3, 2}, 2);
+  tensor_t *grad = NULL, *again = NULL, *dense = NULL;
+  OK(tensor_set_requires_grad(weight, true));
+  for (int pass = 0; pass < 2; pass++) {
+    tensor_t *picked = NULL, *sum = NULL;
+    OK(tensor_nn_embedding(at, weight, TENSOR_NONE, NULL, 2, false, true, &picked));
+    OK(tensor_sum(picked, NULL, 0, false, TENSOR_DTYPE_NONE, &sum));
+    OK(tensor_backward((const tensor_t *[]){sum}, 1, NULL, 0, -1, false, NULL, 0));
+    if (pass == 0) {
+      OK(tensor_grad(weight, &grad));
+    }
+    tensor_free(picked), tensor_free(sum);
+  }
+  OK(tensor_grad(weight, &again));
+  int64_t entries = 0;
+  CHECK(tensor_get_layout(again) == TENSOR_SPARSE_COO);
+  OK(tensor_nnz(again, &entries));
+  CHECK(entries == 6);
+  OK(tensor_to_dense(grad, TENSOR_DTYPE_NONE, -1, &dense));  // added in place
+  CHECK(data_of(dense)[0] == 2 && data_of(dense)[2] == 0 && data_of(dense)[5] == 4);
+  OK(tensor_zero_(again));
+  OK(tensor_nnz(grad, &entries));
+  CHECK(entries == 0);
+  tensor_free(at), tensor_free(weight), tensor_free(grad), tensor_free(again), tensor_free(dense);
+}
+
 int main(void) {
-  coordinates(), compressed();
+  coordinates(), compressed(), gradients();
   const int64_t before = in_use();
-  coordinates(), compressed();
+  coordinates(), compressed(), gradients();
   CHECK(in_use() == before);
   return 0;
 }

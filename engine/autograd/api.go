@@ -107,7 +107,12 @@ func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // gradient returns a new handle of the stored gradient, or nil.
 func (v *Variable) gradient(c aten.Ctx, of *tensor.Tensor) (*tensor.Tensor, error) {
-	grad, _ := v.kept()
+	v.mu.Lock()
+	var grad *tensor.Tensor
+	if v.grad != nil {
+		grad = v.grad.Peer()
+	}
+	v.mu.Unlock()
 	if grad == nil {
 		return nil, nil
 	}
@@ -123,7 +128,11 @@ func IsGrad(_ aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	g, other := v.grad, valuesOf(other)
+	g := v.grad
+	if partsOf(g) != nil {
+		return g.IsPeer(other), nil
+	}
+	other = valuesOf(other)
 	return g != nil && g.Storage() == other.Storage() && g.Offset() == other.Offset() && g.DType() == other.DType() &&
 		slices.Equal(g.Sizes(), other.Sizes()) && slices.Equal(g.Strides(), other.Strides()), nil
 }

@@ -107,8 +107,8 @@ func (r *run) add(e Edge, grad *tensor.Tensor) error {
 	return nil
 }
 
-// own returns whether t can be overwritten: its memory is not shared or overlapping, and it has no autograd metadata.
-func own(t *tensor.Tensor) bool { return t.History() == nil && alone(t) }
+// own returns whether t can be overwritten: it is strided, its memory is not shared or overlapping, and it has no autograd metadata.
+func own(t *tensor.Tensor) bool { return t.Parts() == nil && t.History() == nil && alone(t) }
 
 // alone returns whether t is dense and the only user of its storage.
 func alone(t *tensor.Tensor) bool {
@@ -284,7 +284,7 @@ func (n *Node) apply(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := n.begin(); err != nil {
 		return nil, err
 	}
-	made, err := n.differentiate(r, grads)
+	made, err := n.differentiateAny(r, grads)
 	n.end(!r.retain && err == nil)
 	return made, err
 }
@@ -387,14 +387,19 @@ func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *
 		if err := s.use(before, "backward"); err != nil {
 			return false, err
 		}
-		// Entries, or a strided gradient, are added to a sparse one in another tensor.
-		if !create && t != nil && before.Parts() == nil {
-			v.adding.Lock() // two backward passes must not add at once; Add creates no node, so that it does not call accumulate
+		inPlace := !create && t != nil
+		if inPlace { // two backward passes must not add at once; Add creates no node, so that it does not call accumulate
+			v.adding.Lock()
 			defer v.adding.Unlock()
+		}
+		if inPlace && before.Parts() == nil {
 			_, err := c.Add(before, before, grad, one)
 			return true, err
 		}
-		sum, err = c.Add(nil, before, grad, one)
+		if sum, err = c.Add(nil, before, grad, one); err == nil && inPlace && sum.Layout() == tensor.COO && v.replaceEntries(sum, set) {
+			sum.Release()
+			return true, nil
+		}
 	}
 	if err != nil {
 		return false, err
@@ -402,6 +407,18 @@ func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *
 	other, done := v.give(sum, set)
 	other.Release()
 	return done, nil
+}
+
+// replaceEntries gives the stored sparse gradient, which all its handles share, the entries of sum. It returns false if the gradient has been set more than `set` times, or
+// cannot be changed because another thread reads it.
+func (v *Variable) replaceEntries(sum *tensor.Tensor, set int) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.set != set || v.grad.Replace("backward", sum.Sizes(), *sum.Parts()) != nil {
+		return false
+	}
+	v.set++ // other threads have read the entries before
+	return true
 }
 
 // firstSparse returns a copy of a sparse gradient, whose indices and values may be shared with tensors of the caller.

@@ -68,6 +68,7 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 
 // indexed is a tensor of zeros to which grad is added where an index with tensors leads.
 func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *tensor.Tensor {
+	grad = s.densified(grad)
 	r, err := begin(s.c, "backward", "IndexPutBackward0", nil, grad)
 	s.Check(err)
 	defer r.abandon()
@@ -291,9 +292,38 @@ func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) 
 	return s.Keep(s.c.Reshape(s.Keep(s.c.ConstantPadNd(taken, []int64{0, missing}, dtype.IntScalar(0))), sizes))
 }
 
-func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor) *tensor.Tensor {
+// gatherGradient adds the gradients of the gathered elements up; with sparse it returns a COO tensor with an entry for each of them.
+func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor, sparse bool) *tensor.Tensor {
+	if sparse && partsOf(grad) == nil && !transformed([]*tensor.Tensor{grad, index}) {
+		return s.gatheredEntries(grad, l, dim, index)
+	}
 	zeros := s.zerosOf(l)
 	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.ScatterAdd(out, zeros, dim, index, grad) })
+}
+
+// gatheredEntries is the sparse gradient of gather.
+func (s *steps) gatheredEntries(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor) *tensor.Tensor {
+	d, err := shape.WrapDim("gather", dim, index.Dim())
+	s.Check(err)
+	n, flat := index.Numel(), []int64{index.Numel()}
+	rows := make([]*tensor.Tensor, index.Dim())
+	for k, size := range index.Sizes() {
+		at := s.cast(index, dtype.Int64)
+		if k != d {
+			line := make([]int64, index.Dim())
+			for i := range line {
+				line[i] = 1
+			}
+			line[k] = size
+			at = s.Keep(s.c.Expand(s.positions(index.Device(), line...), slices.Clone(index.Sizes()), false))
+		}
+		rows[k] = s.Keep(s.c.Reshape(at, flat))
+	}
+	indices := s.filled(0, dtype.Int64, index.Device(), 0, n)
+	if len(rows) > 0 {
+		indices = s.Keep(s.c.Stack(nil, rows, 0))
+	}
+	return s.Keep(s.c.SparseCooTensor(indices, s.Keep(s.c.Reshape(grad, flat)), slices.Clone(l.sizes()), dtype.None, l.device, ops.NoBool))
 }
 
 // along is take_along_dim.

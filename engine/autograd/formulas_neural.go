@@ -99,7 +99,7 @@ func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, p
 		counts = s.Keep(s.c.IndexAdd(nil, counts, 0, at, ones, one))
 		rows = s.cast(s.div(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.IndexSelect(nil, counts, 0, at)), 1))), grad.DType())
 	}
-	if !sparse {
+	if !sparse || transformed([]*tensor.Tensor{grad, indices}) {
 		rows = s.only(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.Ne(nil, at, s.int(padding))), 1)))
 		return s.Keep(s.c.IndexAdd(nil, s.filled(0, grad.DType(), grad.Device(), sizes...), 0, at, rows, one))
 	}
@@ -121,7 +121,7 @@ func (s *steps) bagGradient(grad, crow, col, values *tensor.Tensor, sizes []int6
 		}
 		values = s.div(values, s.Keep(s.c.IndexSelect(nil, counts, 0, col)))
 	}
-	if !sparse {
+	if !sparse || transformed([]*tensor.Tensor{grad, col, values}) {
 		return s.csrDenseGradient(grad, crow, col, values, sizes)
 	}
 	rows := s.pick(grad, s.repeated(s.lengths(crow)))

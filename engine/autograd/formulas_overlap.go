@@ -15,6 +15,7 @@ import (
 // accumulated is a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory. Sums of 16-bit floats
 // are computed in float32.
 func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
+	grad = s.densified(grad)
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grad)
 	s.Check(err)
 	defer r.abandon()

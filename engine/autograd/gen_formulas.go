@@ -2559,7 +2559,7 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	result, err = r.c.Gather(out, self, dim, index, x4)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.gatherGradient(s.consume(s.take(0)), selfLike, dim, s.saved(index_)))
+			return s.release(1, s.gatherGradient(s.consume(s.take(0)), selfLike, dim, s.saved(index_), x4))
 		}
 		r.publish()
 	}

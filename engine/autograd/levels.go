@@ -165,7 +165,8 @@ func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor
 				if value == nil {
 					value = s.Keep(c.ZerosLike(of[i], of[i].DType(), tensor.NoLayout, of[i].Device(), shape.Preserve))
 				}
-				slope = s.Keep(aten.Laid(c, slope, value))
+				value = s.densified(value)
+				slope = s.Keep(aten.Laid(c, s.densified(slope), value))
 				value = s.Keep(aten.Pair("grad", c, value, slope, l))
 			}
 			if value == nil && !unused {

@@ -45,7 +45,7 @@ func (s *steps) drop(made, t *tensor.Tensor, over bool) {
 // place returns the operand that a binary operator can overwrite with its result, or nil.
 func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 	takes := func(t, other *tensor.Tensor) bool {
-		return s.free(t) && !isTransformed(other) && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
+		return s.free(t) && !isTransformed(other) && other.Parts() == nil && !t.IsWrappedNumber() && (other.DType() == t.DType() || other.IsWrappedNumber() && other.DType().Category() <= t.DType().Category()) &&
 			t.DType().Category() >= dtype.Floating && shape.ExpandsTo(other.Sizes(), t.Sizes())
 	}
 	switch {
@@ -67,7 +67,7 @@ func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Ten
 		return nil
 	}
 	for _, b := range beside {
-		if isTransformed(b) || !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
+		if isTransformed(b) || b.Parts() != nil || !shape.ExpandsTo(b.Sizes(), t.Sizes()) {
 			return nil
 		}
 	}

@@ -66,7 +66,7 @@ func gradientOf(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	p := partsOf(t)
 	if p == nil {
-		return grad.Alias(), nil
+		return grad.Peer(), nil
 	}
 	if p.Coalesced || t.Layout() != tensor.COO {
 		return entries(t, grad)
@@ -89,7 +89,7 @@ func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // placed converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its
-// indices, for a strided t and a sparse gradient the dense gradient.
+// indices. A strided t takes a COO gradient as it is, and the dense one of other layouts.
 func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		if w.Level.Forward {
@@ -110,6 +110,9 @@ func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.NotImplementedf("a gradient that is another one for each example of vmap, or has a tangent, is none of a tensor without")
 	}
 	p := partsOf(t)
+	if p == nil && grad.Layout() == tensor.COO {
+		return grad.Peer(), nil
+	}
 	if p == nil && grad.Parts() == nil || alike(p, grad.Parts()) && (t.Layout() != tensor.COO || p.Coalesced) {
 		return valuesOf(grad).Alias(), nil
 	}

@@ -19,7 +19,7 @@ type Variable struct {
 	node         *Node          // the grad_fn; nil for leaves
 	output       int            // the index of the tensor among the node's outputs
 	grad         *tensor.Tensor // the gradient, or nil
-	set          int            // the number of times that grad was set
+	set          int            // the number of times that grad, or the entries of a sparse grad, were set
 	adding       sync.Mutex     // held while a gradient is added to grad in place
 	accumulator  *Node          // for a leaf: its AccumulateGrad node, a weak reference, because the node holds the leaf
 	view         *viewed        // for a view

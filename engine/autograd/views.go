@@ -263,6 +263,10 @@ func (s *steps) laid(c aten.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
 // unview returns the gradient of the base of views: the gradients of the views at their elements, summed where the views overlap, and zeros
 // elsewhere.
 func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tensor.Tensor {
+	grads = slices.Clone(grads)
+	for i, grad := range grads {
+		grads[i] = s.densified(grad)
+	}
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grads...)
 	s.Check(err)
 	defer r.abandon()
@@ -462,6 +466,7 @@ func (s *steps) slices(n *Node, output int, again replay, at int, origin *place,
 // spliced returns a copy of t in which view number at is replaced by given. If the view's elements overlap, only written ones are replaced: those
 // for which written is true, or without written those that differ from t.
 func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
+	t, given = s.densified(t), s.densified(given)
 	r, err := begin(s.c, "backward", "CopySlicesBackward0", nil, t, given)
 	s.Check(err)
 	defer r.abandon()

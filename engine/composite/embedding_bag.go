@@ -301,8 +301,10 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 		return nil, status.Valuef("%s: offsets must be a vector where self is one", op)
 	case number < 0:
 		return nil, status.Valuef("%s: mode must be sum, mean or max, but is %s", op, mode)
-	case mode == "max" && (byFrequency || sparse):
-		return nil, status.Valuef("%s: scale_grad_by_freq and sparse go with sum and mean, but mode is max", op)
+	case mode == "max" && byFrequency:
+		return nil, status.Valuef("%s: max mode does not support scaling the gradient by the frequency; mode must be sum or mean", op)
+	case mode == "max" && sparse:
+		return nil, status.Valuef("%s: max mode does not support sparse weights; mode must be sum or mean", op)
 	case values != nil && mode != "sum":
 		return nil, status.NotImplementedf("%s: per_sample_weights go with mode sum, but it is %s", op, mode)
 	}

@@ -186,9 +186,8 @@ func (k *kind) share() {
 
 // leave gives up what the layers keep with a tensor that is being released.
 func (t *Tensor) leave() {
-	if p := t.Parts(); p != nil {
-		t.kind.state = nil
-		p.release()
+	if t.Parts() != nil {
+		t.leaveParts()
 	}
 	if w := t.Wrapped(); w != nil {
 		t.kind.state = nil

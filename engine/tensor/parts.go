@@ -1,6 +1,11 @@
 package tensor
 
-import "github.com/libtensor/libtensor/engine/status"
+import (
+	"slices"
+	"sync"
+
+	"github.com/libtensor/libtensor/engine/status"
+)
 
 // Keys of the tensors with a layout.
 func (l Layout) Keys() Keys {
@@ -24,6 +29,71 @@ type Parts struct {
 	Indices   []*Tensor // COO: a matrix with a column for each entry; else the compressed indices and the plain ones
 	Values    *Tensor
 	Coalesced bool // of COO: the entries are in row-major order, each place once
+	peers     *peers
+}
+
+// peers are the handles of one sparse tensor: Replace changes the parts of all of them.
+type peers struct {
+	sync.Mutex
+	all []*Tensor
+}
+
+// peering is held while a tensor gets its first peer.
+var peering sync.Mutex
+
+// Peer returns another handle of a sparse tensor: an Alias whose parts change with those of t. Of other tensors it returns an Alias.
+func (t *Tensor) Peer() *Tensor {
+	p := t.Parts()
+	if p == nil {
+		return t.Alias()
+	}
+	peering.Lock()
+	if p.peers == nil {
+		p.peers = &peers{all: []*Tensor{t}}
+	}
+	peering.Unlock()
+	a := t.Alias()
+	p.peers.Lock()
+	defer p.peers.Unlock()
+	a.Parts().peers = p.peers
+	p.peers.all = append(p.peers.all, a)
+	return a
+}
+
+// IsPeer returns whether t and other are handles of one sparse tensor, made by Peer.
+func (t *Tensor) IsPeer(other *Tensor) bool {
+	p, q := t.Parts(), other.Parts()
+	return p != nil && q != nil && p.peers != nil && p.peers == q.peers
+}
+
+// handles are the handles of t that change with it, t among them.
+func (t *Tensor) handles() []*Tensor {
+	if s := t.Parts().peers; s != nil {
+		return s.all
+	}
+	return []*Tensor{t}
+}
+
+// lockPeers locks the peers of a sparse tensor, if it has any, and returns the function that unlocks them.
+func (p *Parts) lockPeers() func() {
+	if p.peers == nil {
+		return func() {}
+	}
+	p.peers.Lock()
+	return p.peers.Unlock
+}
+
+// leaveParts releases the parts of a tensor that is being released.
+func (t *Tensor) leaveParts() {
+	p := t.Parts()
+	if s := p.peers; s != nil {
+		s.Lock()
+		defer s.Unlock()
+		s.all = slices.DeleteFunc(s.all, func(h *Tensor) bool { return h == t })
+		p = t.Parts() // which a peer may have replaced
+	}
+	t.kind.state = nil
+	p.release()
 }
 
 // Parts of a sparse tensor, which stay the tensor's; nil of any other.
@@ -36,6 +106,10 @@ func (t *Tensor) Parts() *Parts {
 }
 
 func (p *Parts) share() *Parts {
+	defer p.lockPeers()()
+	if s := p.peers; s != nil && len(s.all) > 0 {
+		p = s.all[0].Parts() // a peer may have replaced the ones that the caller read
+	}
 	q := &Parts{Values: p.Values.Alias(), Coalesced: p.Coalesced}
 	for _, t := range p.Indices {
 		q.Indices = append(q.Indices, t.Alias())
@@ -68,18 +142,32 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 	if p.Values.dtype != t.dtype {
 		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v", op, p.Values.dtype, t.dtype)
 	}
-	t.changing.Add(1)
-	defer t.changing.Add(-1)
-	if err := t.checkUnused(op, "change its entries"); err != nil {
-		return err
+	defer t.Parts().lockPeers()()
+	p.peers = nil
+	handles := t.handles()
+	for _, h := range handles {
+		h.changing.Add(1)
+		defer h.changing.Add(-1)
+	}
+	for _, h := range handles {
+		if err := h.checkUnused(op, "change its entries"); err != nil {
+			return err
+		}
 	}
 	if err := t.wrap(op, sizes); err != nil {
 		return err
 	}
-	old := t.Parts()
-	t.kind.state = p.share()
-	old.release()
-	t.Parts().Values.moved(true)
+	for _, h := range handles {
+		h.numel, h.reach = t.numel, t.reach
+		h.setGeometry(t.sizes, t.strides)
+		h.contiguous = false
+		old := h.Parts()
+		defer old.release() // p may have the same tensors
+		made := p.share()
+		made.peers = old.peers
+		h.kind.state = made
+		made.Values.moved(true)
+	}
 	return nil
 }
 

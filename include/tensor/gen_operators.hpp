@@ -3824,7 +3824,7 @@ inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tens
 // Gathers elements along dimension `dim`: `out[i][j][k] = self[index[i][j][k]][j][k]` for dim = 0,
 // `self[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
 // is int32 or int64, has the number of dimensions of `self`, and is no larger in the other
-// dimensions.
+// dimensions. With `sparse_grad` the gradient is a sparse COO tensor with an entry for each index.
 inline Tensor gather(const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gather(self.get(), dim, index.get(), sparse_grad, out.put()));

@@ -53,3 +53,23 @@ test('hooks are given sparse gradients, and sparse tensors refuse names', () => 
   assert.deepEqual(s.grad.toDense().toArray(), [[0, 40, 0], [60, 0, 0]]);
   assert.throws(() => dense().toSparse().rename(['A', 'B']), /a sparse tensor has no names/);
 });
+
+test('embeddings have sparse gradients, which accumulate in place', () => {
+  const weight = lt.ones([4, 2]).requiresGrad_();
+  const pick = () => lt.nn.embedding(lt.tensor([3n, 1n, 3n]), weight, { sparse: true }).sum().backward();
+  pick();
+  const kept = weight.grad;
+  assert.equal(kept.layout, 'sparse_coo');
+  assert.equal(Number(kept.nnz()), 3);
+  pick();
+  assert.deepEqual(kept.toDense().toArray(), [[0, 0], [2, 2], [0, 0], [4, 4]]);
+  weight.grad.zero_();
+  assert.equal(Number(kept.nnz()), 0);
+  weight.grad = lt.tensor([[0, 1], [0, 0], [0, 0], [0, 0]]).toSparse();
+  assert.equal(weight.grad.layout, 'sparse_coo');
+  weight.sum().backward();
+  assert.deepEqual(weight.grad.toArray(), [[1, 2], [1, 1], [1, 1], [1, 1]]);
+  const [gathered] = lt.autograd.grad([lt.gather(weight, 0, lt.tensor([[3n, 0n]]), { sparseGrad: true }).sum()], [weight]);
+  assert.equal(gathered.layout, 'sparse_coo');
+  assert.deepEqual(gathered.toDense().toArray(), [[0, 1], [0, 0], [0, 0], [1, 0]]);
+});

@@ -98,7 +98,7 @@ def close(a, b):
     """Equal up to the rounding of sums, whose order follows the layout; NaNs and infinities, which may come of either order, apart."""
     tolerance = TOLERANCE[str(a.dtype).split(".")[-1]]
     wide = torch.complex128 if a.is_complex() else torch.float64
-    a, b = a.to(wide), b.to(wide)
+    a, b = (t.to_dense().to(wide) for t in (a, b))
     finite = a.isfinite() & b.isfinite()
     a, b = a[finite], b[finite]
     scale = max(a.abs().max().item(), 1) if a.numel() else 1

@@ -3162,7 +3162,7 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
     """Gathers elements along dimension `dim`: `out[i][j][k] = input[index[i][j][k]][j][k]` for dim = 0,
     `input[i][index[i][j][k]][k]` for dim = 1, and so on. The result has the shape of `index`, which
     is int32 or int64, has the number of dimensions of `input`, and is no larger in the other
-    dimensions.
+    dimensions. With `sparse_grad` the gradient is a sparse COO tensor with an entry for each index.
 
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[0, 0], [1, 0]]))
     tensor([[1, 1],

@@ -348,6 +348,8 @@ class Check:
                 raise GradcheckError(f"grad is incorrect size: input {place} has shape {of.shape} and its gradient {t.shape}")
             if dtypes and t.dtype != of.dtype:
                 raise GradcheckError(f"grad is incorrect type: input {place} has dtype {of.dtype} and its gradient {t.dtype}")
+            if t.layout is not of.layout:
+                raise GradcheckError(f"grad is incorrect layout ({t.layout} is not {of.layout})")
             if t.ne(0).any():
                 raise GradcheckError(f"backward not multiplied by grad_output: a gradient of zeros of output {number} gives input {place} others")
 

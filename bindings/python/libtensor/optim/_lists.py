@@ -81,6 +81,7 @@ def fuses(params: Tensors, *others: Tensors) -> bool:
     dtype on the CPU."""
     return all(
         p.dtype in (float32, float64)
+        and p.layout is strided
         and p.device.type == "cpu"
         and all(t.dtype is p.dtype and t.layout is strided and t.shape == p.shape and t.device == p.device for t in row)
         for p, *row in zip(params, *others, strict=False)

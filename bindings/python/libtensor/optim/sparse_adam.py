@@ -28,10 +28,12 @@ class SparseAdam(Optimizer):
         for i, beta in enumerate(betas):
             require(0.0 <= beta < 1.0, f"Invalid beta parameter at index {i}", beta)
         super().__init__(params, {"lr": scalar(lr), "betas": betas, "eps": eps, "maximize": maximize})
-        params = [param for group in self.param_groups for param in group["params"]]
-        sparse = [i for i, param in enumerate(params) if param.is_sparse]
+        places = {(i, k): param for i, group in enumerate(self.param_groups) for k, param in enumerate(group["params"])}
+        sparse, complexes = ([list(at) for at, param in places.items() if test(param)] for test in (lambda p: p.is_sparse, lambda p: p.is_complex()))
         if sparse:
             raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
+        if complexes:
+            raise ValueError(f"Complex params at indices {complexes}: SparseAdam does not support complex parameters")
         self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
             group.pop("differentiable", None)
