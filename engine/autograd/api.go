@@ -107,17 +107,22 @@ func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // gradient returns a new handle of the stored gradient, or nil.
 func (v *Variable) gradient(c aten.Ctx, of *tensor.Tensor) (*tensor.Tensor, error) {
-	v.mu.Lock()
-	var grad *tensor.Tensor
-	if v.grad != nil {
-		grad = v.grad.Peer()
-	}
-	v.mu.Unlock()
+	grad := v.peer()
 	if grad == nil {
 		return nil, nil
 	}
 	defer grad.Release()
 	return gradientOf(c, of, grad)
+}
+
+// peer returns a handle of the stored gradient, or nil.
+func (v *Variable) peer() *tensor.Tensor {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.grad == nil {
+		return nil
+	}
+	return v.grad.Peer()
 }
 
 // IsGrad returns whether other is a handle of the gradient of self.

@@ -47,17 +47,22 @@ func (t *Tensor) Peer() *Tensor {
 	if p == nil {
 		return t.Alias()
 	}
-	peering.Lock()
-	if p.peers == nil {
-		p.peers = &peers{all: []*Tensor{t}}
-	}
-	peering.Unlock()
+	p.startPeers(t)
 	a := t.Alias()
 	p.peers.Lock()
 	defer p.peers.Unlock()
 	a.Parts().peers = p.peers
 	p.peers.all = append(p.peers.all, a)
 	return a
+}
+
+// startPeers makes t, whose parts are p, the first of its peers.
+func (p *Parts) startPeers(t *Tensor) {
+	peering.Lock()
+	defer peering.Unlock()
+	if p.peers == nil {
+		p.peers = &peers{all: []*Tensor{t}}
+	}
 }
 
 // IsPeer returns whether t and other are handles of one sparse tensor, made by Peer.
@@ -72,15 +77,6 @@ func (t *Tensor) handles() []*Tensor {
 		return s.all
 	}
 	return []*Tensor{t}
-}
-
-// lockPeers locks the peers of a sparse tensor, if it has any, and returns the function that unlocks them.
-func (p *Parts) lockPeers() func() {
-	if p.peers == nil {
-		return func() {}
-	}
-	p.peers.Lock()
-	return p.peers.Unlock
 }
 
 // leaveParts releases the parts of a tensor that is being released.
@@ -106,9 +102,12 @@ func (t *Tensor) Parts() *Parts {
 }
 
 func (p *Parts) share() *Parts {
-	defer p.lockPeers()()
-	if s := p.peers; s != nil && len(s.all) > 0 {
-		p = s.all[0].Parts() // a peer may have replaced the ones that the caller read
+	if s := p.peers; s != nil {
+		s.Lock()
+		defer s.Unlock()
+		if len(s.all) > 0 {
+			p = s.all[0].Parts() // a peer may have replaced the ones that the caller read
+		}
 	}
 	q := &Parts{Values: p.Values.Alias(), Coalesced: p.Coalesced}
 	for _, t := range p.Indices {
@@ -142,7 +141,10 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 	if p.Values.dtype != t.dtype {
 		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v", op, p.Values.dtype, t.dtype)
 	}
-	defer t.Parts().lockPeers()()
+	if s := t.Parts().peers; s != nil {
+		s.Lock()
+		defer s.Unlock()
+	}
 	p.peers = nil
 	handles := t.handles()
 	for _, h := range handles {
