@@ -75,7 +75,8 @@ def gradients(function, operands=None):
     if not 0 < len(outputs) <= MANY or any(t.numel() > 8 * MOST for t in (*outputs, *operands)):  # which views can be without memory of their own
         return None
     try:
-        return torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
+        grads = torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
+        return [t if t is None else t.to_dense() for t in grads]
     except (NotImplementedError, MemoryError):  # a derivative that there is not, or not for the dtype, or one larger than memory
         return None
     except RuntimeError as error:
@@ -98,7 +99,7 @@ def close(a, b):
     """Equal up to the rounding of sums, whose order follows the layout; NaNs and infinities, which may come of either order, apart."""
     tolerance = TOLERANCE[str(a.dtype).split(".")[-1]]
     wide = torch.complex128 if a.is_complex() else torch.float64
-    a, b = (t.to_dense().to(wide) for t in (a, b))
+    a, b = a.to(wide), b.to(wide)
     finite = a.isfinite() & b.isfinite()
     a, b = a[finite], b[finite]
     scale = max(a.abs().max().item(), 1) if a.numel() else 1
