@@ -1254,8 +1254,8 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
 // Dtypes: integers. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len);
 
-// Sums `self` over broadcast dimensions such that it has the shape `size`, which must be
-// broadcastable to its shape. Returns `self` if it has that shape.
+// Sums `self` over broadcast dimensions to the shape `size`, which must be broadcastable to its
+// shape. Returns `self` unchanged if the shapes are equal.
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
 
 // Pads the last dimensions with `value`. `pad` lists the number of elements added before and after
@@ -5427,7 +5427,7 @@ TENSOR_API tensor_status tensor_addr_out(const tensor_t *self, const tensor_t *v
 
 // Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
 // each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
-// are summed over. "..." stands for broadcast dimensions, and a letter repeated in one operand
+// are summed over. "..." represents broadcast dimensions, and a letter repeated in one operand
 // selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
 // order (upper case first), after the broadcast dimensions.
 //
@@ -8354,8 +8354,8 @@ TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tenso
 
 // Generates a sampling grid for `tensor_nn_grid_sample` from affine matrices `theta`. For `size`
 // (N, C, H, W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D,
-// H, W) and (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has
-// for `tensor_nn_grid_sample`.
+// H, W) and (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` must be that of
+// `tensor_nn_grid_sample`.
 //
 // Dtypes: floats. Default: `align_corners` -1.
 TENSOR_API tensor_status tensor_nn_affine_grid(const tensor_t *theta, const int64_t *size, int64_t size_len, int32_t align_corners, tensor_t **out);
@@ -9060,7 +9060,7 @@ TENSOR_API tensor_status tensor_node_saved_as(tensor_node_t *self, const char *n
 TENSOR_API tensor_status tensor_node_pack_saved(tensor_node_t *self, const char *name, int64_t i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void *context, tensor_deleter deleter);
 
 // Computes the gradients of the inputs of the node from those of its outputs, without hooks; none
-// stands for a missing gradient. The operations are added to the autograd graph if autograd is
+// represents a missing gradient. The operations are added to the autograd graph if autograd is
 // enabled, and saved tensors are retained. An AccumulateGrad node accumulates in its leaf, and
 // returns an empty list.
 //
@@ -9878,7 +9878,7 @@ TENSOR_API tensor_status tensor_cpu_tier(char **out);
 // Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
 // the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
 // intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
-// refused (an error).
+// `refused` (an error).
 //
 // Free `out` with tensor_string_free.
 TENSOR_API tensor_status tensor_dispatch_table(const char *name, char **out);

@@ -2,29 +2,29 @@
 
 /** The dtypes by name; `lt.float32` is the string 'float32'. */
 export type DType = 'bool' | 'uint8' | 'int8' | 'int16' | 'int32' | 'int64' | 'float16' | 'bfloat16' | 'float32' | 'float64' | 'complex64' | 'complex128' | 'complex32' | 'quint8' | 'qint8' | 'qint32' | 'quint4x2' | 'quint2x4' | 'uint16' | 'uint32' | 'uint64' | 'float8_e4m3fn' | 'float8_e5m2' | 'float8_e4m3fnuz' | 'float8_e5m2fnuz' | 'float8_e8m0fnu';
-/** 'cpu', 'meta' (sizes without data), 'cuda' (the current one) or 'cuda:0'. */
+/** A device: 'cpu', 'meta' (shapes without data), 'cuda' (the current device) or 'cuda:0'. */
 export type Device = 'cpu' | 'meta' | 'cuda' | `cuda:${number}`;
 export type Layout = 'strided' | 'sparse_coo' | 'sparse_csr' | 'sparse_csc' | 'sparse_bsr' | 'sparse_bsc';
 export type MemoryFormat = 'contiguous_format' | 'preserve_format' | 'channels_last' | 'channels_last_3d';
 
-/** An integer. Results are numbers as long as they are exact, and bigints beyond. */
+/** An integer. Results are numbers if they are exact, and bigints otherwise. */
 export type Int = number | bigint;
-/** An array, or what gives the items of one: a Set, or an iterator, as of a generator. */
+/** A list: an array, a Set, or an iterator such as that of a generator. */
 export type List<T> = readonly T[] | ReadonlySet<T> | IterableIterator<T>;
-/** Integers, such as sizes or dimensions; a single one stands for a list of one. */
+/** Integers, such as sizes or dimensions; a single one represents a list of one. */
 export type Ints = Int | List<Int> | Int32Array | BigInt64Array;
 export interface Complex {
   re: number;
   im: number;
 }
-/** A number that counts as float although it may have no fraction: `lt.float(2)`. */
+/** A floating-point scalar, also without a fraction: `lt.float(2)`. */
 export interface Float {
   value: number;
   kind: 'float';
 }
-/** A number. One without a fraction counts as an integer: write `lt.float(2)` where a float is meant. */
+/** A scalar. A number without a fraction is an integer; use `lt.float(2)` for a float. */
 export type Scalar = number | bigint | boolean | Complex | Float;
-/** A number that comes back: of the item of a tensor. */
+/** The value of an element. */
 export type Item = number | bigint | boolean | Complex;
 export interface Slice {
   start: Int | null;
@@ -32,14 +32,17 @@ export interface Slice {
   step: Int | null;
   kind: 'slice';
 }
-/** One item of an index: a position, a slice, null for a new axis, '...', text such as '1:5:2', a mask, or positions. */
+/**
+ * One item of an index: an integer, a slice, null for a new axis, '...', a string such as '1:5:2',
+ * a mask, or an index tensor.
+ */
 export type IndexItem = Int | boolean | null | string | Slice | Tensor;
-/** A whole index: its items, or text such as '1:, None, ..., ::2'. */
+/** An index: its items, or a string such as '1:, None, ..., ::2'. */
 export type Index = readonly IndexItem[] | string;
 export type TypedArray =
   | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array
   | BigInt64Array | BigUint64Array | Float32Array | Float64Array;
-/** The typed arrays that hold the elements of each dtype: floats of 8 and 16 bits as bits, complex numbers as pairs. */
+/** The typed arrays of the elements of each dtype: 8- and 16-bit floats as bits, complex numbers as pairs. */
 export interface ElementArrays {
   bool: Uint8Array;
   uint8: Uint8Array;
@@ -63,7 +66,7 @@ export interface ElementArrays {
   float8_e5m2fnuz: Uint8Array;
   float8_e8m0fnu: Uint8Array;
 }
-/** What an item of each dtype is in JavaScript. */
+/** The JavaScript type of an element of each dtype. */
 export interface ElementItems {
   bool: boolean;
   uint8: number;
@@ -88,13 +91,13 @@ export interface ElementItems {
   float8_e8m0fnu: number;
 }
 /**
- * A copy of what a tensor holds: what structuredClone and postMessage make of a tensor is { elements }, which lt.tensor takes back. What a
- * tensor has not is left out.
+ * A copy of the contents of a tensor. structuredClone and postMessage convert a tensor to {
+ * elements }, which lt.tensor accepts. Properties that do not apply are omitted.
  */
 export interface Elements {
   dtype: DType;
   shape: number[];
-  /** null on the meta device; of a sparse tensor those of its entries. */
+  /** The values: null on the meta device; those of the entries for a sparse tensor. */
   values: TypedArray | Elements | null;
   device?: Device;
   layout?: Layout;
@@ -103,7 +106,7 @@ export interface Elements {
   colIndices?: Elements;
   ccolIndices?: Elements;
   rowIndices?: Elements;
-  /** Of a quantized tensor, whose values are its integers. */
+  /** The properties of a quantized tensor, whose values are its integers. */
   qscheme?: string;
   scale?: number;
   zeroPoint?: Int;
@@ -113,7 +116,7 @@ export interface Elements {
   names?: (string | null)[];
   requiresGrad?: boolean;
 }
-/** An AbortSignal, of any library's types. */
+/** An AbortSignal of any library. */
 export interface Signal {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void): void;
@@ -125,15 +128,18 @@ declare global {
     readonly dispose: unique symbol;
   }
 }
-/** Nested arrays of numbers, all of one depth and of equal lengths at each depth. */
+/** Nested arrays of scalars of equal depth and lengths. */
 export type Nested = Scalar | Tensor | TypedArray | readonly Nested[] | ReadonlySet<Nested> | IterableIterator<Nested>;
-/** What an operator takes for a tensor: arrays become one for the call, as by `tensor`. */
+/** An operand: a tensor, or arrays, which are converted as by `tensor`. */
 export type TensorLike = Tensor | TypedArray | List<Nested>;
-/** Arrays of items, as deep as a tensor has dimensions. */
+/** Nested arrays with the depth of the number of dimensions. */
 export type NestedArray<T> = T | NestedArray<T>[];
 export type NestedResult = NestedArray<Int | boolean | Complex>;
 
-/** The errors of the library. IndexError and ValueError come as RangeError, TypeError as TypeError, all others as Error. */
+/**
+ * An error of the library. IndexError and ValueError are RangeError, TypeError is TypeError, all
+ * others are Error.
+ */
 export interface TensorError extends Error {
   code:
     | 'TENSOR_ERROR_RUNTIME' | 'TENSOR_ERROR_VALUE' | 'TENSOR_ERROR_TYPE' | 'TENSOR_ERROR_INDEX' | 'TENSOR_ERROR_NOT_IMPLEMENTED'
@@ -141,7 +147,7 @@ export interface TensorError extends Error {
     | 'TENSOR_ERROR_CALLBACK'
     | 'TENSOR_ERROR_LINALG'
     | `E${Uppercase<string>}`; // of the system, for errors of files: 'ENOENT'
-  /** The system's number of such an error, negative as in errors of `node:fs`. */
+  /** The error number of the operating system, negative as in errors of `node:fs`. */
   errno?: number;
 }
 
@@ -177,75 +183,88 @@ export const preserveFormat: 'preserve_format';
 export const channelsLast: 'channels_last';
 export const channelsLast3d: 'channels_last_3d';
 
-/** The package's version. */
+/** The version of the package. */
 export const version: string;
 export interface TensorOptions {
   dtype?: DType | null;
   device?: Device | null;
   shape?: Ints | null;
-  /** Whether operations on it are recorded, for gradients. */
+  /** Whether the tensor requires grad. */
   requiresGrad?: boolean | null;
-  /** Names of the dimensions, null for one without. */
+  /** The names of the dimensions, null for an unnamed one. */
   names?: Names | null;
 }
-/** A name for each dimension, null for one without; in some lists '...' stands for those that are not mentioned. */
+/**
+ * A name for each dimension, null for an unnamed one; in some lists '...' represents the other
+ * dimensions.
+ */
 export type Names = List<string | null>;
-/** Memory without a type of its own, as that of a Buffer: elements of the option dtype, bytes unless given. */
+/** Untyped memory, such as that of a Buffer: elements of the option dtype (default: uint8). */
 export type Untyped = ArrayBuffer | SharedArrayBuffer | DataView;
 /**
- * A tensor of a copy of the data: numbers make the default dtype, BigInts int64, booleans bool, a typed array its own dtype. Arrays of
- * unequal lengths, and those that contain themselves, are a RangeError.
+ * Creates a tensor from a copy of the data: numbers have the default dtype, BigInts int64, booleans
+ * bool, and typed arrays the corresponding dtype. Arrays of unequal lengths, and cyclic ones, throw
+ * a RangeError.
  */
 export function tensor(data: Nested | TypedArray | Untyped | { readonly elements: Elements }, options?: TensorOptions | null): Tensor;
-/** As `tensor`, but over the memory of a typed array or buffer: writing one shows in the other. A tensor is returned as it is. */
+/** Creates a tensor that shares memory with a typed array or buffer. Returns a tensor unchanged. */
 export function asTensor(data: Nested | Tensor | TypedArray | Untyped, options?: TensorOptions | null): Tensor;
-/** A number that counts as float. */
+/** Creates a floating-point scalar. */
 export function float(value: number): Float;
-/** start:stop:step of an index; null where absent. */
+/** Creates the slice start:stop:step of an index; null omits a bound. */
 export function slice(start?: Int | null, stop?: Int | null, step?: Int | null): Slice;
-/** What a function gives that is not asynchronous. */
+/** The result of a function that is not asynchronous. */
 export type Immediate<T> = T extends PromiseLike<unknown> ? never : T;
-/** Calls fn, which must not be asynchronous, and disposes the tensors that it made, except those in its result (also in arrays and objects there). */
+/**
+ * Calls the synchronous function fn, and disposes the tensors that it created, except those in its
+ * result (including arrays and objects).
+ */
 export function scope<T>(fn: () => Immediate<T>): T;
-/** Calls fn, which must not be asynchronous, while no operations are recorded for gradients, and gives its result. */
+/** Calls the synchronous function fn with autograd disabled, and returns its result. */
 export function noGrad<T>(fn: () => Immediate<T>): T;
-/** As noGrad; and tensors that are made meanwhile take no part in recorded operations, nor are they written to, afterwards. */
+/**
+ * Calls the synchronous function fn in inference mode: autograd is disabled, and new tensors cannot
+ * be used in differentiable operations afterwards.
+ */
 export function inferenceMode<T>(fn: () => Immediate<T>): T;
-/** Calls fn, which must not be asynchronous, while operations are recorded for gradients. */
+/** Calls the synchronous function fn with autograd enabled, and returns its result. */
 export function enableGrad<T>(fn: () => Immediate<T>): T;
 export interface BackwardOptions {
-  /** Keeps what the recorded operations saved, for another run; createGraph unless given. */
+  /** Retains the saved tensors for another backward pass. Default: createGraph. */
   retainGraph?: boolean | null;
-  /** Records the run itself, so that gradients have gradients. */
+  /** Adds the backward pass to the autograd graph, for higher-order gradients. */
   createGraph?: boolean;
-  /** The tensors that get gradients, rather than all leaves. */
+  /** The tensors that accumulate gradients. Default: all leaves. */
   inputs?: Tensor | readonly Tensor[] | null;
 }
 export interface GradOptions {
-  /** The gradients of the outputs to begin with: null is 1, of an output of one element. */
+  /** The gradients with respect to the outputs; null is 1, for an output of one element. */
   gradOutputs?: Tensor | readonly (Tensor | null)[] | null;
   retainGraph?: boolean | null;
   createGraph?: boolean;
-  /** Gives null for inputs on which no output depends, which are an error otherwise. */
+  /** Returns null for inputs on which no output depends, instead of an error. */
   allowUnused?: boolean;
-  /** Gives zeros for them. */
+  /** Returns zeros for inputs on which no output depends. */
   materializeGrads?: boolean;
 }
 type Tensors = Tensor | readonly Tensor[];
 type Gradients = Tensor | readonly (Tensor | null)[] | null;
 export namespace autograd {
-  /** Adds the gradients of tensors to those of the leaves that they were computed of. */
+  /** Computes the gradients of tensors with respect to the leaves, and accumulates them. */
   function backward(tensors: Tensors, gradients?: Gradients, options?: BackwardOptions): void;
   function backward(tensors: Tensors, options: BackwardOptions): void;
-  /** backward, off the event loop. */
+  /** Asynchronous `backward`, executed off the event loop. */
   function backwardAsync(tensors: Tensors, gradients?: Gradients, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
   function backwardAsync(tensors: Tensors, options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
-  /** The gradients of outputs with respect to inputs, one for each of these; null only with allowUnused. */
+  /** Returns the gradients of outputs with respect to inputs; null only with allowUnused. */
   function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions & { allowUnused?: false }): Tensor[];
   function grad(outputs: Tensors, inputs: Tensors, options?: GradOptions): (Tensor | null)[];
-  /** grad, off the event loop. */
+  /** Asynchronous `grad`, executed off the event loop. */
   function gradAsync(outputs: Tensors, inputs: Tensors, options?: GradOptions & { signal?: Signal | null }): Promise<(Tensor | null)[]>;
-  /** Jacobians, Hessians, and products with them, of a function of one tensor or several that gives one or an array; without a history unless createGraph is true. */
+  /**
+   * Jacobians, Hessians, and products with them, of a function of one or several tensors that
+   * returns a tensor or an array. Results are detached, unless createGraph is true.
+   */
   namespace functional {
     type OfTensors = (...inputs: Tensor[]) => Tensor | Tensor[];
     interface Options {
@@ -253,11 +272,11 @@ export namespace autograd {
     }
     function jacobian(fn: OfTensors, inputs: Tensors, options?: Options): any; // eslint-disable-line @typescript-eslint/no-explicit-any
     function hessian(fn: OfTensors, inputs: Tensors, options?: Options): any; // eslint-disable-line @typescript-eslint/no-explicit-any
-    /** What fn gives, and the product of a vector like that with the Jacobian. */
+    /** Returns the result of fn, and the vector-Jacobian product. */
     function vjp(fn: OfTensors, inputs: Tensors, v?: Tensors | null, options?: Options): [Tensor | Tensor[], Tensor | Tensor[]];
-    /** What fn gives, and the product of its Jacobian with a vector like the inputs. */
+    /** Returns the result of fn, and the Jacobian-vector product. */
     function jvp(fn: OfTensors, inputs: Tensors, v?: Tensors | null, options?: Options): [Tensor | Tensor[], Tensor | Tensor[]];
-    /** What fn, whose result is a single element, gives, and the product of a vector with its Hessian. */
+    /** Returns the result of fn, a single element, and the vector-Hessian product. */
     function vhp(fn: OfTensors, inputs: Tensors, v?: Tensors | null, options?: Options): [Tensor, Tensor | Tensor[]];
     function hvp(fn: OfTensors, inputs: Tensors, v?: Tensors | null, options?: Options): [Tensor, Tensor | Tensor[]];
   }
@@ -266,43 +285,64 @@ export namespace autograd {
     eps?: number;
     atol?: number;
     rtol?: number;
-    /** Gives false rather than throws a GradcheckError; true unless given. */
+    /** Throws a GradcheckError on failure (default), otherwise returns false. */
     raiseException?: boolean;
   }
-  /** Whether the gradients of fn are what differences of its values give. The inputs should be float64 or complex128. */
+  /**
+   * Compares the gradients of fn with finite differences. The inputs should be float64 or
+   * complex128.
+   */
   function gradcheck(fn: (...inputs: Tensor[]) => Tensor | Tensor[], inputs: Tensors, options?: GradcheckOptions): boolean;
-  /** The same of the gradients' gradients. */
+  /** Compares second derivatives of fn with finite differences. */
   function gradgradcheck(fn: (...inputs: Tensor[]) => Tensor | Tensor[], inputs: Tensors, gradOutputs?: Tensors | null, options?: GradcheckOptions): boolean;
   /**
-   * Has the hook called in each run with the gradients of several tensors once the last of them that the run comes to is computed,
-   * with null for those that it does not come to; with mode 'any', with the first of them alone. What the hook gives is ignored.
+   * Registers a hook that is called with the gradients of several tensors in each backward pass,
+   * when the last of them is computed, with null for those that the pass does not reach; with mode
+   * 'any', when the first is computed, with that one. The result of the hook is ignored.
    */
   function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grads: (Tensor | null)[]) => void, options?: { mode?: 'all' }): RemovableHandle;
   function registerMultiGradHook(tensors: Iterable<Tensor>, hook: (grad: Tensor) => void, options: { mode: 'any' }): RemovableHandle;
   /**
-   * Calls fn, whose operations save for their gradients what pack makes of each tensor; unpack makes a tensor of the same shape and
-   * dtype of it again when a gradient needs it. The functions must not be asynchronous.
+   * Calls fn, whose operations store the results of pack instead of saved tensors; unpack restores
+   * a tensor of the same shape and dtype for the backward pass. The functions must not be
+   * asynchronous.
    */
   function savedTensorsHooks<P, T>(pack: (tensor: Tensor) => P, unpack: (packed: P) => Tensor, fn: () => T): T;
-  /** A recorded operation. It keeps what the operation saved, and the graph behind it. */
+  /**
+   * A node of the autograd graph: an operation. It keeps its saved tensors, and the graph behind
+   * it.
+   */
   class Node extends Handle {
     readonly name: string;
-    /** For each operand the node that its gradient goes to, null where it is not wanted, and to which of that one's results. */
+    /**
+     * For each input the node that its gradient flows to, null if it does not require grad, and the
+     * index of the output of that node.
+     */
     readonly nextFunctions: [Node | null, number][];
-    /** What the operation saved, with the history that it had; an error once that is freed. */
+    /** The saved tensors, with their autograd metadata; an error after they are freed. */
     readonly savedTensors: (Tensor | null)[];
-    /** The same by the names of arguments and results, with null for what no gradient that is wanted needs. */
+    /**
+     * The saved tensors by the names of arguments and results; null if no required derivative uses
+     * them.
+     */
     readonly saved: Record<string, Tensor | null | (Tensor | null)[]>;
     /**
-     * The gradients of the operands, null for those that are not wanted, from those of the results, null for none: without hooks, and
-     * recorded where operations are. What the operation saved stays.
+     * Computes the gradients of the inputs from those of the outputs, without hooks; null
+     * represents a missing gradient. The operations are added to the autograd graph if autograd is
+     * enabled, and saved tensors are retained.
      */
     call(...grads: (Tensor | null)[]): (Tensor | null)[];
-    /** The leaf to whose gradient a node AccumulateGrad adds; null for others. */
+    /** The leaf in which an AccumulateGrad node accumulates gradients; null for other nodes. */
     readonly variable: Tensor | null;
-    /** Has the hook called when a run has gone through the node; gradients of operands that it gives take the place of those given. */
+    /**
+     * Registers a hook that is called after the node was executed in a backward pass; the gradients
+     * that it returns replace those of the inputs.
+     */
     registerHook(hook: (gradInputs: (Tensor | null)[], gradOutputs: (Tensor | null)[]) => (Tensor | null)[] | null | undefined | void): RemovableHandle;
-    /** Has the hook called before a run goes through the node; gradients that it gives take the place of those given. */
+    /**
+     * Registers a hook that is called before the node is executed in a backward pass; the gradients
+     * that it returns replace those of the outputs.
+     */
     registerPrehook(hook: (gradOutputs: (Tensor | null)[]) => (Tensor | null)[] | null | undefined | void): RemovableHandle;
   }
   /** Removes a hook. */
@@ -310,179 +350,195 @@ export namespace autograd {
     remove(): void;
     [Symbol.dispose](): void;
   }
-  /** What a call of a Function keeps for its backward; it takes any other property, too. */
+  /** The context of a call of a Function, for its backward; it accepts any other property. */
   interface FunctionContext {
     readonly needsInputGrad: boolean[];
-    /** Keeps tensors for backward, which must not change in place until then. */
+    /** Saves tensors for backward. They must not be modified in place until then. */
     saveForBackward(...tensors: (Tensor | null)[]): void;
     readonly savedTensors: (Tensor | null)[];
-    /** Tells which inputs forward has written to in place; it must return them. */
+    /** Declares the inputs that forward has modified in place; it must return them. */
     markDirty(...tensors: Tensor[]): void;
-    /** Tells which outputs have no gradient. */
+    /** Declares the outputs that are not differentiable. */
     markNonDifferentiable(...tensors: Tensor[]): void;
-    /** Whether backward is given zeros, rather than null, for the gradients of outputs that have none. */
+    /** Sets whether backward receives zeros (default) instead of null for missing gradients. */
     setMaterializeGrads(materialize: boolean): void;
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
     [property: string]: any;
   }
   /**
-   * An operation with a derivative of its own: a subclass has the static methods forward(context, ...args), and backward(context, ...grads),
-   * which gives a gradient for each argument, null for those that have none. It is called by apply(...args).
+   * A user-defined differentiable operation: a subclass has the static methods forward(context,
+   * ...args), and backward(context, ...grads), which returns a gradient for each argument, or null.
+   * Call it by apply(...args).
    */
   abstract class Function {
     static apply<A extends unknown[], R>(this: { forward(context: FunctionContext, ...args: A): R }, ...args: A): R;
   }
 }
-/** A path: a string, or a URL of a file. */
+/** A path: a string, or a file URL. */
 export type Path = string | { readonly href: string; readonly protocol: string };
-/** What a file can hold: tensors, storages, and containers of them. */
+/** The contents of a file: tensors, storages, and containers of them. */
 export type Saved =
   | Tensor | Storage | Scalar | string | null | Uint8Array | readonly Saved[] | ReadonlySet<Saved> | ReadonlyMap<Saved, Saved> | { readonly [key: string]: Saved };
-/** What a file gives: dicts with string keys are plain objects, other dicts Maps; lists, tuples and sizes arrays; bytes Uint8Arrays; dtypes and devices strings. */
+/**
+ * The contents of a loaded file: dicts with string keys are plain objects, other dicts Maps; lists,
+ * tuples and sizes are arrays, bytes Uint8Arrays, and dtypes and devices strings.
+ */
 export type Loaded =
   | Tensor | Storage | Int | boolean | Complex | string | null | Uint8Array | Loaded[] | Set<Loaded> | Map<Loaded, Loaded> | { [key: string]: Loaded };
 export interface SaveOptions {
-  /** Saves of each storage only what the tensors reach. */
+  /** Saves only the part of each storage that the tensors use. */
   compact?: boolean;
-  /** Of saveAsync. */
+  /** A signal that aborts saveAsync. */
   signal?: Signal | null;
 }
 export interface LoadOptions {
-  /** A device for all, or pairs of where tensors were saved and where they go: 'cuda:0=cpu,cuda:1=cpu'. */
+  /** A device for all tensors, or pairs of saved and target devices: 'cuda:0=cpu,cuda:1=cpu'. */
   mapLocation?: string | null;
-  /** Of loadAsync. */
+  /** A signal that aborts loadAsync. */
   signal?: Signal | null;
 }
 /**
- * Saves in the format of PyTorch's torch.save, which torch.load reads, at once in the place of an older file. Numbers without a
- * fraction become ints, unless made with float(); plain objects and Maps become dicts. Tensors that share a storage share it
- * after loading.
+ * Saves a value in PyTorch's format (torch.save); the file replaces an existing one atomically.
+ * Numbers without a fraction become ints, unless created with float(); plain objects and Maps
+ * become dicts. Tensors that share a storage share it after loading.
  */
 export function save(value: Saved, path: Path, options?: SaveOptions): void;
-/** save, off the event loop. */
+/** Asynchronous `save`, executed off the event loop. */
 export function saveAsync(value: Saved, path: Path, options?: SaveOptions): Promise<void>;
-/** The bytes of the file that save writes. */
+/** Returns the contents of the file that save writes. */
 export function saveBytes(value: Saved, options?: SaveOptions): Uint8Array;
-/** saveBytes, off the event loop. */
+/** Asynchronous `saveBytes`, executed off the event loop. */
 export function saveBytesAsync(value: Saved, options?: SaveOptions): Promise<Uint8Array>;
 /**
- * Loads what save, or PyTorch's torch.save, has written. With mmap bytes are read when they are used, and the file must not shrink
- * meanwhile. Nothing is executed: unknown names and damaged files are refused. The type is the caller's claim, as of JSON.parse.
+ * Loads a file in PyTorch's format. With mmap, bytes are read on first use, and the file must not
+ * shrink meanwhile. Nothing is executed: unknown globals and damaged files throw an error. The type
+ * parameter is not checked, as for JSON.parse.
  */
 export function load<T = Loaded>(path: Path, options?: LoadOptions & { mmap?: boolean }): T;
-/** load, off the event loop. */
+/** Asynchronous `load`, executed off the event loop. */
 export function loadAsync<T = Loaded>(path: Path, options?: LoadOptions & { mmap?: boolean }): Promise<T>;
-/** Loads from the bytes of a file. */
+/** Loads the contents of a file in PyTorch's format. */
 export function loadBytes<T = Loaded>(data: Uint8Array, options?: LoadOptions): T;
-/** loadBytes, off the event loop. */
+/** Asynchronous `loadBytes`, executed off the event loop. */
 export function loadBytesAsync<T = Loaded>(data: Uint8Array, options?: LoadOptions): Promise<T>;
 /** Tensors by name: a plain object, a Map, or pairs. */
 export type ByName = { readonly [name: string]: Tensor } | ReadonlyMap<string, Tensor> | List<readonly [string, Tensor]>;
-/** What files of several tensors give, by name. */
+/** Tensors by name, as loaded from a file. */
 export type Named = { [name: string]: Tensor };
-/** Saves tensors by name in the format of PyTorch, as a dict that torch.load reads. */
+/** Saves tensors by name in PyTorch's format, as a dict for torch.load. */
 export function saveDict(path: Path, tensors: ByName, options?: { compact?: boolean }): void;
-/** saveDict, off the event loop. */
+/** Asynchronous `saveDict`, executed off the event loop. */
 export function saveDictAsync(path: Path, tensors: ByName, options?: { signal?: Signal | null; compact?: boolean }): Promise<void>;
-/** saveDict of names and tensors as two lists. */
+/** `saveDict` with names and tensors as two lists. */
 export function saveDictList(path: Path, names: List<string>, tensors: List<Tensor>, options?: { compact?: boolean }): void;
-/** saveDictList, off the event loop. */
+/** Asynchronous `saveDictList`, executed off the event loop. */
 export function saveDictListAsync(path: Path, names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null; compact?: boolean }): Promise<void>;
-/** Loads a dict of tensors, such as a state_dict, from a file of PyTorch. */
+/** Loads a dict of tensors, such as a state_dict, from a file in PyTorch's format. */
 export function loadDict(path: Path, options?: { mapLocation?: string | null; mmap?: boolean }): Named;
-/** loadDict, off the event loop. */
+/** Asynchronous `loadDict`, executed off the event loop. */
 export function loadDictAsync(path: Path, options?: { signal?: Signal | null; mapLocation?: string | null; mmap?: boolean }): Promise<Named>;
-/** loadDict as two lists, in the order of the file. */
+/** `loadDict` with two lists as a result, in the order of the file. */
 export function loadDictList(path: Path, options?: { mapLocation?: string | null; mmap?: boolean }): { names: string[]; tensors: Tensor[] };
-/** loadDictList, off the event loop. */
+/** Asynchronous `loadDictList`, executed off the event loop. */
 export function loadDictListAsync(path: Path, options?: { signal?: Signal | null; mapLocation?: string | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[] }>;
-/** Saves tensors by name in the format of safetensors. The metadata is an object of strings as JSON. */
+/** Saves tensors by name to a safetensors file. The metadata is a JSON object of strings. */
 export function safetensorsSaveFile(path: Path, tensors: ByName, options?: { metadata?: string | null }): void;
-/** safetensorsSaveFile, off the event loop. */
+/** Asynchronous `safetensorsSaveFile`, executed off the event loop. */
 export function safetensorsSaveFileAsync(path: Path, tensors: ByName, options?: { signal?: Signal | null; metadata?: string | null }): Promise<void>;
-/** safetensorsSaveFile of names and tensors as two lists. */
+/** `safetensorsSaveFile` with names and tensors as two lists. */
 export function safetensorsSaveFileList(path: Path, names: List<string>, tensors: List<Tensor>, options?: { metadata?: string | null }): void;
-/** safetensorsSaveFileList, off the event loop. */
+/** Asynchronous `safetensorsSaveFileList`, executed off the event loop. */
 export function safetensorsSaveFileListAsync(path: Path, names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null; metadata?: string | null }): Promise<void>;
-/** Loads the tensors of a file of safetensors, or only some of them. */
+/** Loads the tensors of a safetensors file, or some of them. */
 export function safetensorsLoadFile(path: Path, options?: { only?: List<string> | null; mmap?: boolean }): Named;
-/** safetensorsLoadFile, off the event loop. */
+/** Asynchronous `safetensorsLoadFile`, executed off the event loop. */
 export function safetensorsLoadFileAsync(path: Path, options?: { signal?: Signal | null; only?: List<string> | null; mmap?: boolean }): Promise<Named>;
-/** safetensorsLoadFile as two lists, in the order of the file, with the metadata as JSON. */
+/**
+ * `safetensorsLoadFile` with two lists as a result, in the order of the file, and the metadata as
+ * JSON.
+ */
 export function safetensorsLoadFileList(path: Path, options?: { only?: List<string> | null; mmap?: boolean }): { names: string[]; tensors: Tensor[]; metadata: string };
-/** safetensorsLoadFileList, off the event loop. */
+/** Asynchronous `safetensorsLoadFileList`, executed off the event loop. */
 export function safetensorsLoadFileListAsync(path: Path, options?: { signal?: Signal | null; only?: List<string> | null; mmap?: boolean }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
-/** The bytes of the file that safetensorsSaveFile writes, as a tensor. */
+/** Returns the contents of the file that safetensorsSaveFile writes, as a tensor. */
 export function safetensorsSave(tensors: ByName, options?: { metadata?: string | null }): Tensor;
-/** safetensorsSave, off the event loop. */
+/** Asynchronous `safetensorsSave`, executed off the event loop. */
 export function safetensorsSaveAsync(tensors: ByName, options?: { signal?: Signal | null; metadata?: string | null }): Promise<Tensor>;
-/** safetensorsSave of names and tensors as two lists. */
+/** `safetensorsSave` with names and tensors as two lists. */
 export function safetensorsSaveList(names: List<string>, tensors: List<Tensor>, options?: { metadata?: string | null }): Tensor;
-/** safetensorsSaveList, off the event loop. */
+/** Asynchronous `safetensorsSaveList`, executed off the event loop. */
 export function safetensorsSaveListAsync(names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null; metadata?: string | null }): Promise<Tensor>;
-/** Loads from the bytes of a file of safetensors. */
+/** Loads the contents of a safetensors file. */
 export function safetensorsLoad(data: TensorLike): Named;
-/** safetensorsLoad, off the event loop. */
+/** Asynchronous `safetensorsLoad`, executed off the event loop. */
 export function safetensorsLoadAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<Named>;
-/** safetensorsLoad as two lists, with the metadata as JSON. */
+/** `safetensorsLoad` with two lists as a result, and the metadata as JSON. */
 export function safetensorsLoadList(data: TensorLike): { names: string[]; tensors: Tensor[]; metadata: string };
-/** safetensorsLoadList, off the event loop. */
+/** Asynchronous `safetensorsLoadList`, executed off the event loop. */
 export function safetensorsLoadListAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[]; metadata: string }>;
 /** Saves tensors by name in the format of numpy.savez. */
 export function npzSave(path: Path, tensors: ByName): void;
-/** npzSave, off the event loop. */
+/** Asynchronous `npzSave`, executed off the event loop. */
 export function npzSaveAsync(path: Path, tensors: ByName, options?: { signal?: Signal | null }): Promise<void>;
-/** npzSave of names and tensors as two lists. */
+/** `npzSave` with names and tensors as two lists. */
 export function npzSaveList(path: Path, names: List<string>, tensors: List<Tensor>): void;
-/** npzSaveList, off the event loop. */
+/** Asynchronous `npzSaveList`, executed off the event loop. */
 export function npzSaveListAsync(path: Path, names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null }): Promise<void>;
 /** Loads the arrays of a file of numpy.savez. */
 export function npzLoad(path: Path): Named;
-/** npzLoad, off the event loop. */
+/** Asynchronous `npzLoad`, executed off the event loop. */
 export function npzLoadAsync(path: Path, options?: { signal?: Signal | null }): Promise<Named>;
-/** npzLoad as two lists, in the order of the file. */
+/** `npzLoad` with two lists as a result, in the order of the file. */
 export function npzLoadList(path: Path): { names: string[]; tensors: Tensor[] };
-/** npzLoadList, off the event loop. */
+/** Asynchronous `npzLoadList`, executed off the event loop. */
 export function npzLoadListAsync(path: Path, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
-/** The bytes of the file that npzSave writes, as a tensor. */
+/** Returns the contents of the file that npzSave writes, as a tensor. */
 export function npzSaveBytes(tensors: ByName): Tensor;
-/** npzSaveBytes, off the event loop. */
+/** Asynchronous `npzSaveBytes`, executed off the event loop. */
 export function npzSaveBytesAsync(tensors: ByName, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** npzSaveBytes of names and tensors as two lists. */
+/** `npzSaveBytes` with names and tensors as two lists. */
 export function npzSaveBytesList(names: List<string>, tensors: List<Tensor>): Tensor;
-/** npzSaveBytesList, off the event loop. */
+/** Asynchronous `npzSaveBytesList`, executed off the event loop. */
 export function npzSaveBytesListAsync(names: List<string>, tensors: List<Tensor>, options?: { signal?: Signal | null }): Promise<Tensor>;
-/** Loads from the bytes of a file of numpy.savez. */
+/** Loads the contents of a file of numpy.savez. */
 export function npzLoadBytes(data: TensorLike): Named;
-/** npzLoadBytes, off the event loop. */
+/** Asynchronous `npzLoadBytes`, executed off the event loop. */
 export function npzLoadBytesAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<Named>;
-/** npzLoadBytes as two lists. */
+/** `npzLoadBytes` with two lists as a result. */
 export function npzLoadBytesList(data: TensorLike): { names: string[]; tensors: Tensor[] };
-/** npzLoadBytesList, off the event loop. */
+/** Asynchronous `npzLoadBytesList`, executed off the event loop. */
 export function npzLoadBytesListAsync(data: TensorLike, options?: { signal?: Signal | null }): Promise<{ names: string[]; tensors: Tensor[] }>;
-/** How many asynchronous calls run at once, in the whole process: as many as there are processors, or as LIBTENSOR_ASYNC_THREADS says. */
+/**
+ * Sets the number of asynchronous calls that the process executes concurrently. Default: the number
+ * of processors, or LIBTENSOR_ASYNC_THREADS.
+ */
 export function setAsyncThreads(count: number): void;
 export function getAsyncThreads(): number;
-/** A promise that is kept when asynchronous calls, also aborted ones, are done with the tensors; with all where none are given. */
+/**
+ * Returns a promise that resolves when asynchronous calls, including aborted ones, no longer use
+ * the tensors; without arguments, all tensors.
+ */
 export function settled(...tensors: Tensor[]): Promise<void>;
 export const inf: number;
 export const nan: number;
 export const pi: number;
 export const e: number;
-/** null, which is an index of a new dimension. */
+/** null, the index of a new dimension. */
 export const newaxis: null;
-/** What is known of the numbers of a dtype with fractions: the default dtype unless given. */
+/** Returns the numerical properties of a floating-point dtype (default: the default dtype). */
 export function finfo(dtype?: DType): { dtype: DType; bits: number; eps: number; tiny: number; smallestNormal: number; min: number; max: number; resolution: number };
-/** The range of a dtype of integers. */
+/** Returns the range of an integer dtype. */
 export function iinfo(dtype: DType): { dtype: DType; bits: number; min: Int; max: Int };
-/** The shape that shapes broadcast to; a RangeError where they do not. */
+/** Returns the broadcast shape of shapes; throws a RangeError if they are incompatible. */
 export function broadcastShapes(...shapes: (number | readonly number[])[]): number[];
-/** Tensors of the compressed layouts, of their two lists of indices and their values. */
+/**
+ * Create tensors of the compressed sparse layouts from their two index tensors and their values.
+ */
 export function sparseCsrTensor(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null }): Tensor;
 export function sparseCscTensor(ccolIndices: TensorLike, rowIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null }): Tensor;
 export function sparseBsrTensor(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null }): Tensor;
 export function sparseBscTensor(ccolIndices: TensorLike, rowIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null }): Tensor;
-/** Whether a tensor was made in inference mode. */
+/** Returns whether a tensor was created in inference mode. */
 export function isInference(input: Tensor): boolean;
 export function isComplex(input: Tensor): boolean;
 export function isFloatingPoint(input: Tensor): boolean;
@@ -496,20 +552,21 @@ export interface Printoptions {
   linewidth: number;
   sciMode: boolean | null;
 }
-/** How tensors are printed from now on; a profile stands for several options. */
+/** Sets the options of printing; a profile sets several of them. */
 export function setPrintoptions(options: Partial<Printoptions> & { profile?: 'default' | 'short' | 'full' }): void;
 export function getPrintoptions(): Printoptions;
-/** Restarts the default generator from a seed of the system's, and gives it. */
+/** Seeds the default generator with a random number of the operating system, and returns it. */
 export function seed(): Int;
-/** The seed that the default generator began with. */
+/** Returns the seed of the default generator. */
 export function initialSeed(): Int;
-/** The state of the default generator, and its way back. */
+/** Return and restore the state of the default generator. */
 export function getRngState(): Tensor;
 export function setRngState(state: Tensor): void;
 export namespace testing {
   /**
-   * Throws an AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere, with tolerances of the dtype unless given; dtypes,
-   * devices, layouts and shapes are compared, too. Arrays and plain objects are compared item by item.
+   * Throws an AssertionError unless |actual - expected| <= atol + rtol * |expected| for all
+   * elements; the tolerances default to those of the dtype. dtypes, devices, layouts and shapes are
+   * also compared. Arrays and plain objects are compared item by item.
    */
   function assertClose(
     actual: unknown,
@@ -517,56 +574,84 @@ export namespace testing {
     options?: { rtol?: number; atol?: number; equalNan?: boolean; checkDevice?: boolean; checkDtype?: boolean; checkLayout?: boolean; checkStride?: boolean; msg?: string },
   ): void;
 }
-/** A tensor, or an array or plain object of such. */
+/** A tensor, or an array or plain object of tensors. */
 export type Tree = Tensor | readonly Tree[] | { readonly [key: string]: Tree };
 type Differentiable = (...args: any[]) => any; // eslint-disable-line @typescript-eslint/no-explicit-any
 interface DerivativeOptions {
-  /** Which argument is differentiated, the first unless given, or which of them. */
+  /** The argument, or arguments, to differentiate. Default: the first. */
   argnums?: number | readonly number[];
-  /** The function gives [result, aux], of which the second part goes along. */
+  /** The function returns [result, aux], of which the second is passed through. */
   hasAux?: boolean;
 }
 type Dims = number | null | readonly Dims[] | { readonly [key: string]: Dims };
 interface MapOptions {
-  /** Along which dimension the examples lie: of all arguments, 0 unless given, or of each, null where it is the same for all. */
+  /**
+   * The batch dimension of all arguments (default: 0), or of each; null for an argument that is not
+   * batched.
+   */
   inDims?: Dims;
-  /** The same of the results. */
+  /** The batch dimension of the results. */
   outDims?: Dims;
-  /** Whether random operators are refused, as unless given, draw other numbers for each example, or the same for all. */
+  /**
+   * Whether random operators throw an error (default), sample for each batch element, or once for
+   * all.
+   */
   randomness?: 'error' | 'different' | 'same';
-  /** How many examples are computed at a time; all unless given. */
+  /** The number of batch elements that are computed at a time. Default: all. */
   chunkSize?: number;
 }
-/** Functions that make a function's derivatives, which can be differentiated again. Arguments and results are trees of tensors. */
+/**
+ * Function transforms, which return derivatives that can be differentiated again. Arguments and
+ * results are trees of tensors.
+ */
 export namespace func {
-  /** A function that gives the gradient of fn, whose result is a zero-dim tensor; with hasAux [gradient, aux]. */
+  /**
+   * Returns a function that computes the gradient of fn, whose result is a zero-dim tensor; with
+   * hasAux [gradient, aux].
+   */
   function grad(fn: Differentiable, options?: DerivativeOptions): Differentiable;
-  /** A function that gives [gradient, value]; with hasAux [gradient, [value, aux]]. */
+  /** Returns a function that computes [gradient, value]; with hasAux [gradient, [value, aux]]. */
   function gradAndValue(fn: Differentiable, options?: DerivativeOptions): Differentiable;
-  /** What fn gives of the primals, and a function that multiplies a vector like that with the Jacobian: an array with an item for each primal. */
+  /**
+   * Returns the result of fn, and a function that computes vector-Jacobian products: an array with
+   * an item for each primal.
+   */
   function vjp(fn: Differentiable, primals: readonly Tree[], options?: { hasAux?: boolean }): [any, (cotangents: Tree) => any[], ...any[]]; // eslint-disable-line @typescript-eslint/no-explicit-any
-  /** What fn gives of the primals, and the product of its Jacobian with the tangents. */
+  /** Returns the result of fn, and the Jacobian-vector product with the tangents. */
   function jvp(fn: Differentiable, primals: readonly Tree[], tangents: readonly Tree[], options?: { hasAux?: boolean }): [any, any, ...any[]]; // eslint-disable-line @typescript-eslint/no-explicit-any
-  /** What `fn` gives of the primals, and a function that multiplies its Jacobian there with tangents, one for each of them. It calls `fn` each time. */
+  /**
+   * Returns the result of `fn`, and a function that computes Jacobian-vector products at the
+   * primals. It calls `fn` each time.
+   */
   function linearize(fn: Differentiable, primals: readonly Tree[]): [any, (tangents: readonly Tree[]) => any]; // eslint-disable-line @typescript-eslint/no-explicit-any
-  /** A function that gives the Jacobian of fn. */
+  /** Returns a function that computes the Jacobian of fn in reverse mode. */
   function jacrev(fn: Differentiable, options?: DerivativeOptions): Differentiable;
-  /** The same, in the dtype of the result. */
+  /**
+   * Returns a function that computes the Jacobian of fn in forward mode, in the dtype of the
+   * result.
+   */
   function jacfwd(fn: Differentiable, options?: DerivativeOptions): Differentiable;
-  /** A function that gives the Hessian of fn. */
+  /** Returns a function that computes the Hessian of fn. */
   function hessian(fn: Differentiable, options?: { argnums?: number | readonly number[] }): Differentiable;
-  /** A function that calls fn once for all examples along a dimension of its arguments; see MapOptions. Operators without a rule for that run for each. */
+  /**
+   * Returns a function that calls fn once for all batch elements along a dimension of its
+   * arguments; see MapOptions. Operators without a batching rule are executed for each batch
+   * element.
+   */
   function vmap(fn: Differentiable, options?: MapOptions): Differentiable;
 }
 export function isTensor(value: unknown): value is Tensor;
-/** Handles that are live in the whole process, for leak checks. */
+/** The number of live handles in the process, for leak checks. */
 export function liveHandles(): number;
-/** Bytes of an element. */
+/** The size of an element in bytes. */
 export function dtypeSize(dtype: DType): number;
 
 declare class Handle {
   protected constructor();
-  /** Frees the memory, at once unless an asynchronous call or an array from data() still uses it. Harmless when repeated. */
+  /**
+   * Frees the memory, immediately unless an asynchronous call or an array of data() uses it. Does
+   * nothing when repeated.
+   */
   dispose(): void;
   [Symbol.dispose](): void;
   readonly disposed: boolean;
@@ -584,24 +669,31 @@ export class Tensor extends Handle {
   /** In elements. */
   readonly storageOffset: number;
   /**
-   * The elements in row-major order: float16 and bfloat16 as bits in a Uint16Array, float8 as bits in a Uint8Array, bool as a Uint8Array, complex numbers as
-   * pairs. Shares the tensor's memory when its elements are contiguous on the CPU, and is a copy otherwise, or with the option copy:
-   * memory that is shared is given back when the event loop turns, that of a copy whenever the collector takes it.
+   * The elements in row-major order: float16 and bfloat16 as bits in a Uint16Array, bool as a
+   * Uint8Array, complex numbers as pairs. Shares the memory of a contiguous CPU tensor, and is a
+   * copy otherwise, or with the option copy. Shared memory is released in the next turn of the
+   * event loop, that of a copy by the garbage collector.
    */
   data<D extends keyof ElementArrays = keyof ElementArrays>(options?: { copy?: boolean } | null): ElementArrays[D];
-  /** The number of a tensor of one element: `t.item<'float32'>()` where the dtype is known. */
+  /** The value of a tensor of one element: `t.item<'float32'>()` for a known dtype. */
   item<D extends keyof ElementItems = keyof ElementItems>(): ElementItems[D];
-  /** How many rows there are: shape[0], undefined without dimensions. */
+  /** The number of rows, shape[0]; undefined for a zero-dim tensor. */
   readonly length: number | undefined;
-  /** A copy of the elements, which comparisons such as assert.deepEqual, structuredClone and postMessage see. */
+  /**
+   * A copy of the elements, for comparisons such as assert.deepEqual, structuredClone and
+   * postMessage.
+   */
   readonly elements: Elements;
-  /** Another dtype, another device, or both; itself when nothing changes. */
+  /** Converts the dtype, the device, or both; returns the tensor if nothing changes. */
   to(dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   to(device: Device, options?: { dtype?: DType | null; copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   to(device: Device, dtype: DType, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-  /** The dtype and the device of another tensor. */
+  /** Converts to the dtype and the device of another tensor. */
   to(other: Tensor, options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
-  /** to() of the dtype: float16, bfloat16, float32, float64, int8, uint8, int16, int32, int64, bool, complex32, complex64 and complex128. */
+  /**
+   * Equivalent to to() with the dtype: float16, bfloat16, float32, float64, int8, uint8, int16,
+   * int32, int64, bool, complex32, complex64 and complex128.
+   */
   half(options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   bfloat16(options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   float(options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
@@ -616,28 +708,28 @@ export class Tensor extends Handle {
   cfloat(options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   cdouble(options?: { copy?: boolean; memoryFormat?: MemoryFormat | null }): Tensor;
   cpu(): Tensor;
-  /** The dtype and the device of another tensor. */
+  /** Converts to the dtype and the device of another tensor. */
   typeAs(other: Tensor): Tensor;
-  /** Its elements where the condition holds, those of other elsewhere. */
+  /** Selects elements of this tensor where the condition is true, and those of other elsewhere. */
   where(condition: TensorLike, other: TensorLike | Scalar): Tensor;
-  /** Derivative n of the digamma function. */
+  /** Computes the n-th derivative of the digamma function. */
   polygamma(n: Int): Tensor;
   polygamma_(n: Int): this;
   isComplex(): boolean;
   isFloatingPoint(): boolean;
   isSigned(): boolean;
-  /** The dimensions in reverse order, a view. */
+  /** A view with the dimensions in reverse order. */
   readonly T: Tensor;
-  /** The last two dimensions swapped, a view. */
+  /** A view with the last two dimensions swapped. */
   readonly mT: Tensor;
-  /** The conjugate transpose of a matrix, and of a batch of matrices. */
+  /** The conjugate transpose of a matrix, or of each matrix in a batch. */
   readonly H: Tensor;
   readonly mH: Tensor;
-  /** The real parts: a view, or the tensor itself where it is real. */
+  /** The real parts: a view, or the tensor if it is real. */
   readonly real: Tensor;
-  /** The imaginary parts, a view. */
+  /** The imaginary parts, as a view. */
   readonly imag: Tensor;
-  /** Bytes of an element, and of all. */
+  /** The size of an element, and of all elements, in bytes. */
   readonly itemsize: number;
   readonly nbytes: number;
   readonly isMeta: boolean;
@@ -646,72 +738,97 @@ export class Tensor extends Handle {
   /** Whether the layout is sparse_coo, and sparse_csr. */
   readonly isSparse: boolean;
   readonly isSparseCsr: boolean;
-  /** The names of the dimensions, null for one without; setting null leaves it without names. */
+  /** The names of the dimensions, null for an unnamed one; setting null removes all names. */
   get names(): (string | null)[];
   set names(names: Names | null);
-  /** A view with other names: one for each dimension, or some by what they were, { C: 'channels' }, or null for none. */
+  /**
+   * Returns a view with other names: one for each dimension, some by their present names, { C:
+   * 'channels' }, or null for none.
+   */
   rename(names: Names | Readonly<Record<string, string | null>> | null): Tensor;
-  /** Gives the tensor itself other names. */
+  /** Changes the names of the dimensions, in place. */
   rename_(names: Names | Readonly<Record<string, string | null>> | null): this;
-  /** A view in which dimensions without a name have one; '...' stands for those that stay as they are. */
+  /**
+   * Returns a view in which unnamed dimensions are named; '...' represents unchanged dimensions.
+   */
   refineNames(names: Names): Tensor;
-  /** A view whose dimensions are in the order of the names; others have size 1, '...' stands for those that are not mentioned. */
+  /**
+   * Returns a view with the dimensions in the order of the names; missing ones have size 1, and
+   * '...' represents the others.
+   */
   alignTo(names: Names): Tensor;
   /** Splits dimension `dim` into several: sizes, or pairs of a name and a size. */
   unflatten(dim: Int | string, sizes: Ints | readonly (readonly [string | null, Int])[]): Tensor;
-  /** Whether operations on it are recorded, for gradients; setting it is for leaves. */
+  /** Whether autograd computes the gradient of the tensor; it can be set for leaves. */
   requiresGrad: boolean;
-  /** The gradient that backward has summed up, over the same memory with every look; null where there is none. */
+  /** The gradient that backward has accumulated, sharing its memory; null if there is none. */
   get grad(): Tensor | null;
   set grad(gradient: Tensor | null);
-  /** Whether it is not the result of a recorded operation. */
+  /** Whether the tensor is a leaf of the autograd graph. */
   readonly isLeaf: boolean;
-  /** The recorded operation that made it, whose name is such as 'MulBackward0'; null for leaves. */
+  /**
+   * The node of the autograd graph that computed the tensor, with a name such as 'MulBackward0';
+   * null for leaves.
+   */
   readonly gradFn: autograd.Node | null;
-  /** Which of the results of its operation it is. */
+  /** The index of the tensor among the outputs of its gradFn. */
   readonly outputNr: number;
   readonly retainsGrad: boolean;
   requiresGrad_(requiresGrad?: boolean): this;
-  /** Has backward keep its gradient though it is no leaf. */
+  /** Makes backward also store the gradient of this non-leaf tensor. */
   retainGrad(): void;
-  /** Whether it was made in inference mode. */
+  /** Whether the tensor was created in inference mode. */
   isInference(): boolean;
   /**
-   * Has the hook called with the gradient of the tensor whenever a run has computed it: a tensor that it gives takes its place.
-   * Hooks are functions that are not asynchronous; they run on this thread, also those that an asynchronous run meets, and what
-   * they throw is what the run throws. The tensor keeps the function: one that refers to the tensor is freed with remove() or dispose().
+   * Registers a hook that is called with the gradient of the tensor in each backward pass; a tensor
+   * that it returns replaces the gradient. Hooks are synchronous functions, and are called on this
+   * thread, also by an asynchronous backward pass, which rethrows their exceptions. The tensor
+   * keeps the function: remove() or dispose() frees one that refers to the tensor.
    */
   registerHook(hook: (grad: Tensor) => Tensor | null | undefined | void): autograd.RemovableHandle;
-  /** Has the hook called with the tensor, a leaf, whenever its gradient has been added to. */
+  /** Registers a hook that is called with this leaf after its gradient was accumulated. */
   registerPostAccumulateGradHook(hook: (tensor: Tensor) => void): autograd.RemovableHandle;
-  /** Takes it out of the graph: a leaf from then on. */
+  /** Detaches the tensor from the autograd graph, in place. */
   detach_(): this;
-  /** Adds the gradients of this tensor to those of the leaves that it was computed of. The gradient to begin with is 1 for one element. */
+  /**
+   * Computes the gradients of this tensor with respect to the leaves, and accumulates them. The
+   * gradient defaults to 1 for one element.
+   */
   backward(gradient?: Tensor | null, options?: BackwardOptions): void;
   backward(options: BackwardOptions): void;
-  /** backward, off the event loop. */
+  /** Asynchronous `backward`, executed off the event loop. */
   backwardAsync(gradient?: Tensor | null, options?: BackwardOptions & { signal?: Signal | null }): Promise<void>;
   backwardAsync(options: BackwardOptions & { signal?: Signal | null }): Promise<void>;
-  /** The rows: views. A tensor without dimensions has none, and this property is undefined. */
+  /** The rows, as views; undefined for a zero-dim tensor. */
   [Symbol.iterator](): IterableIterator<Tensor>;
-  /** The number of one element, for `+t > 2`; of more than one a TypeError. JavaScript takes `t > 2`, too, which TypeScript does not. */
+  /**
+   * The value of a tensor of one element, for `+t > 2`; a TypeError for more elements. JavaScript
+   * also accepts `t > 2`, unlike TypeScript.
+   */
   [Symbol.toPrimitive](hint: 'number'): number;
   [Symbol.toPrimitive](hint: 'string'): string;
   [Symbol.toPrimitive](hint: 'default'): number | bigint | boolean;
   [Symbol.toPrimitive](hint: string): number | bigint | boolean | string;
-  /** toArray(), and a TypeError where an integer is beyond 2^53. */
+  /** The result of toArray(); a TypeError for an integer beyond 2^53. */
   toJSON(): NestedResult;
-  /** The elements as nested arrays, `t.toArray<'float32'>()` where the dtype is known; a zero-dim tensor gives its number. */
+  /**
+   * The elements as nested arrays, `t.toArray<'float32'>()` for a known dtype; the value of a
+   * zero-dim tensor.
+   */
   toArray<D extends keyof ElementItems = keyof ElementItems>(): NestedArray<ElementItems[D]>;
   /**
-   * x.at(0, lt.slice(1)) is x[0, 1:] of PyTorch: a view, or a copy when an item is a tensor or an array of positions. A sole array holds the items,
-   * as in set: x.at([0, 1]) is x.at(0, 1), and x.at([[0, 1]]) has the rows 0 and 1.
+   * Indexes the tensor: x.at(0, lt.slice(1)) is x[0, 1:] in PyTorch, a view, or a copy if an item
+   * is a tensor or an array of indices. A single array contains the items, as in set: x.at([0, 1])
+   * is x.at(0, 1), and x.at([[0, 1]]) returns rows 0 and 1.
    */
   at(...items: (IndexItem | List<Nested>)[]): Tensor;
   at(items: List<IndexItem | List<Nested>>): Tensor;
-  /** x.get('1:, None, ..., ::2') is x[1:, None, ..., ::2] of PyTorch. */
+  /**
+   * Indexes the tensor by a string: x.get('1:, None, ..., ::2') is x[1:, None, ..., ::2] in
+   * PyTorch.
+   */
   get(index: string): Tensor;
-  /** Writes value, which broadcasts, to the elements that get(index) or at(index) reads. */
+  /** Assigns value, which is broadcast, to the elements that get(index) or at(index) returns. */
   set(index: string | IndexItem | List<IndexItem | List<Nested>>, value: Tensor | Nested): this;
   toString(options?: { precision?: Int; threshold?: Int; edgeitems?: Int; linewidth?: Int; sciMode?: boolean | null }): string;
   /**
@@ -2461,8 +2578,8 @@ export class Tensor extends Handle {
   asStridedScatter(src: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): Tensor;
   asStridedScatter(src: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null): Tensor;
   /**
-   * Sums `input` over broadcast dimensions such that it has the shape `size`, which must be
-   * broadcastable to its shape. Returns `input` if it has that shape.
+   * Sums `input` over broadcast dimensions to the shape `size`, which must be broadcastable to its
+   * shape. Returns `input` unchanged if the shapes are equal.
    */
   sumToSize(...size: Int[]): Tensor;
   sumToSize(size: Ints): Tensor;
@@ -4958,9 +5075,9 @@ export class Tensor extends Handle {
   narrowCopy(dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
 }
 
-/** Bytes that tensors share. */
+/** A storage: memory that tensors share. */
 export class Storage extends Handle {
-  /** A copy of the bytes, which comparisons and structuredClone see. */
+  /** A copy of the bytes, for comparisons and structuredClone. */
   readonly elements: { bytes: Uint8Array };
   toJSON(): number[];
   /**
@@ -5053,11 +5170,11 @@ export class Storage extends Handle {
   toString(options?: { dtype?: DType | null }): string;
 }
 
-/** A stream of random numbers. */
+/** A random number generator. */
 export class Generator extends Handle {
-  /** A copy of the state, which comparisons and structuredClone see. */
+  /** A copy of the state, for comparisons and structuredClone. */
   readonly elements: { state: Uint8Array };
-  /** A TypeError: JSON has no form of it. */
+  /** Throws a TypeError: a generator cannot be converted to JSON. */
   toJSON(): never;
   /**
    * Sets the seed of the generator, and resets it. A negative seed is its two's complement.
@@ -9348,7 +9465,7 @@ export function addrAsync(input: TensorLike, vec1: TensorLike, vec2: TensorLike,
 /**
  * Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
  * each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
- * are summed over. "..." stands for broadcast dimensions, and a letter repeated in one operand
+ * are summed over. "..." represents broadcast dimensions, and a letter repeated in one operand
  * selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
  * order (upper case first), after the broadcast dimensions.
  *
@@ -10847,7 +10964,7 @@ export function cpuTier(): string;
  * Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
  * the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
  * intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
- * refused (an error).
+ * `refused` (an error).
  */
 export function dispatchTable(name: string): string;
 /**
@@ -17117,8 +17234,7 @@ export namespace nn {
   /**
    * Generates a sampling grid for `nn.gridSample` from affine matrices `theta`. For `size` (N, C,
    * H, W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W)
-   * and (N, 3, 4), one of shape (N, D, H, W, 3). `alignCorners` has the meaning that it has for
-   * `nn.gridSample`.
+   * and (N, 3, 4), one of shape (N, D, H, W, 3). `alignCorners` must be that of `nn.gridSample`.
    *
    * Dtypes: floats.
    */

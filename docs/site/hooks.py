@@ -1,7 +1,7 @@
-"""What mkdocs does not do of itself: pages that lie outside docs/, links to sources, and tabs.
+"""Build hooks of mkdocs: pages outside of docs/, links to sources, and tabs.
 
-A link that leads to a page of the site stays one, with the page's name where it had the file's; one that leads to another file of the tree
-becomes the file's name. A link to what is not there fails the build. Neighbouring blocks of code in different languages become tabs, so that the sources stay plain for those who read them.
+A link to a page of the site remains a link, with the title of the page in place of a file name; a link to another file of the tree becomes
+the name of the file. A link to a missing file fails the build. Adjacent code blocks in different languages become tabs.
 """
 
 import json
@@ -131,12 +131,12 @@ def tabs(run):
 
 
 def header(text):
-    """include/tensor.h as a page: its conventions, and the sections that no operators are in, which have pages of their own."""
+    """include/tensor.h as a page: its conventions, and the sections without operators, which have separate pages."""
     head, *sections = SECTION.split(text)
-    conventions = head.split("#ifndef")[0].partition("//\n")[2]  # headings, each above an indented paragraph
-    out = "# The C header\n\nWhat `include/tensor.h` has beside the [operators](../docs/operators/gen_operators.md), which their pages show.\n\n## Conventions\n\n"
-    for line in conventions.splitlines():
-        out += (line[5:] if line.startswith("//   ") else f"### {line[3:]}\n" if line[3:] else "") + "\n"
+    conventions = head.split("\n//\n", 1)[1].split("#ifndef")[0]
+    out = "# The C header\n\nThe parts of `include/tensor.h` other than the [operators](../docs/operators/gen_operators.md), which have separate pages.\n\n"
+    headings = re.sub(r"^// (?=\w)(.*)$", r"## \1\n", conventions, flags=re.MULTILINE)
+    out += re.sub(r"(?<![\w`])(\w*_\w*(?:\(\))?)", r"`\1`", re.sub(r"^//(?:   )?", "", headings, flags=re.MULTILINE))
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         if title == "creation":  # from here on it is all operators
             break

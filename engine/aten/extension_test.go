@@ -38,7 +38,7 @@ func dense(c Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 func init() {
-	Register(scaled, &Kind{Name: "scaled", Instead: "clone() gives a dense one", Backend: Backend{
+	Register(scaled, &Kind{Name: "scaled", Instead: "clone() returns a dense one", Backend: Backend{
 		Mul: func(c Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 			if out == nil && other.IsWrappedNumber() {
 				return scale(self, factorOf(self)*other.Item().Float()), nil
@@ -95,7 +95,7 @@ func TestOperatorsThatAKindHasNot(t *testing.T) {
 			return err
 		},
 	} {
-		assert.ErrorContains(t, call(), name+" is not implemented for scaled tensors; clone() gives a dense one", name)
+		assert.ErrorContains(t, call(), name+" is not implemented for scaled tensors; clone() returns a dense one", name)
 	}
 	same, err := c.IsSameSize(x, plain)
 	require.NoError(t, err)

@@ -170,7 +170,7 @@ func Of(t *tensor.Tensor) []string {
 // resize refuses to give a tensor with names other sizes.
 func resize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
 	if t.Names() != nil && !slices.Equal(t.Sizes(), sizes) {
-		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; rename(None) gives one without names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
+		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; rename(None) returns one without names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
 	}
 	return t.Names(), nil
 }

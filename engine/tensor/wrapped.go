@@ -223,7 +223,7 @@ func (t *Tensor) wrappable(op, transform string) error {
 	case t.Parts() != nil, t.Quantizer() != nil:
 		return status.NotImplementedf("%s: %s is not implemented for %s tensors; to_dense() and dequantize() convert", op, transform, t.what())
 	case t.Names() != nil:
-		return status.NotImplementedf("%s: %s is not implemented for named tensors; rename(None) gives one without names", op, transform)
+		return status.NotImplementedf("%s: %s is not implemented for named tensors; rename(None) returns one without names", op, transform)
 	}
 	return nil
 }

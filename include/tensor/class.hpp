@@ -1,4 +1,4 @@
-// Tensor, and what arguments that hold tensors are made of. Part of tensor.hpp.
+// Tensor, and types of arguments that contain tensors. Part of tensor.hpp.
 #ifndef LIBTENSOR_CLASS_HPP
 #define LIBTENSOR_CLASS_HPP
 
@@ -18,8 +18,8 @@ class Tensor : public Handle<tensor_t, tensor_free>, public Methods<Tensor> {
   Tensor() = default;
   Tensor(const Tensor &) = default;
   Tensor(Tensor &&) noexcept = default;
-  // To variables alone: x[0] = y would make a view and throw it away. Write x[0].copy_(y), or
-  // x.set({0}, y).
+  // Only for lvalues: x[0] = y would assign to a temporary view. Use x[0].copy_(y) or x.set({0},
+  // y).
   Tensor &operator=(const Tensor &) & = default;
   Tensor &operator=(Tensor &&) & noexcept = default;
 
@@ -34,21 +34,21 @@ class Tensor : public Handle<tensor_t, tensor_free>, public Methods<Tensor> {
   Device device() const { return dim(), tensor_get_device(get()); }
   Layout layout() const { return dim(), tensor_get_layout(get()); }
 
-  // The address of the first element, which stays that of the tensor's while it lives and its
-  // storage is not resized. T must be the type of the elements, const where the memory is
-  // read-only, and the memory the CPU's. See strides for the others.
+  // Returns the address of the first element, valid until the storage is freed or resized. T must
+  // be the type of the elements, const for read-only memory, and the tensor on the CPU. The other
+  // elements are at multiples of the strides.
   template <class T>
   T *data() const;
-  // The elements, row-major, converted to T.
+  // Returns the elements in row-major order, converted to T.
   template <class T>
   std::vector<T> to_vector() const;
-  // The value of the only element. One that T cannot hold is refused, but for rounding to a float
-  // within its range.
+  // Returns the value of the single element. Throws if T cannot represent it, except for rounding
+  // to a floating-point type.
   using Methods<Tensor>::item;
   template <class T>
   T item() const;
 
-  // The same tensor with elements of another type, or elsewhere; itself where that is so already.
+  // Converts the dtype or the device; returns the tensor if nothing changes.
   Tensor to(const Options &options, Bool non_blocking = false, Bool copy = false) const;
   template <class T>
   Tensor to() const;
@@ -58,7 +58,7 @@ class Tensor : public Handle<tensor_t, tensor_free>, public Methods<Tensor> {
   Tensor operator[](const Index &index) const;
   template <class... At>
   Tensor operator()(const At &...index) const;
-  // Writes to x[index, ...], of any indices: x.set({0, slice(1, 3)}, y), x.set({x < 0}, 0).
+  // Assigns to x[index, ...] for any indices: x.set({0, slice(1, 3)}, y), x.set({x < 0}, 0).
   void set(std::initializer_list<Index> index, const Operand &value) const;
 
   // See gradients.hpp.
@@ -99,7 +99,7 @@ class Tensor : public Handle<tensor_t, tensor_free>, public Methods<Tensor> {
   }
 };
 
-// An argument that is a tensor or a number.
+// An argument that is a tensor or a scalar.
 class Operand {
  public:
   Operand(const Tensor &tensor) : tensor_(tensor) {}
@@ -111,7 +111,7 @@ class Operand {
 
   bool is_number() const { return number_.kind != TENSOR_SCALAR_NONE; }
   const tensor_scalar &number() const { return number_; }
-  // The tensor; of a number one that promotes as the number does.
+  // Returns the tensor; for a scalar, one that takes part in promotion as the scalar does.
   const Tensor &tensor() const {
     if (is_number() && !tensor_.defined()) {
       detail::Result<Tensor> made;
@@ -127,7 +127,7 @@ class Operand {
   tensor_scalar number_ = tensor_none();
 };
 
-// Tensors, of which those that are none are left out where that may be.
+// A list of tensors. Empty tensors are missing items, where these are allowed.
 class Tensors : public Converted<const tensor_t *> {
  public:
   Tensors(std::nullopt_t = std::nullopt) {}
@@ -150,8 +150,8 @@ inline constexpr Ellipsis ellipsis{};
 struct NewAxis {};
 inline constexpr NewAxis newaxis{};
 
-// One item of an index: a number, slice(...), ellipsis, newaxis, a bool, or a tensor of indices or
-// of bools.
+// An item of an index: an integer, slice(...), ellipsis, newaxis, a bool, an index tensor or a
+// mask.
 class Index {
  public:
   template <class T, std::enable_if_t<detail::is_integer<T>, int> = 0>
@@ -176,7 +176,7 @@ class Index {
   Tensor tensor_;
 };
 
-// start:stop:step.
+// Returns the slice start:stop:step of an index.
 inline Index slice(std::optional<Int> start = std::nullopt, std::optional<Int> stop = std::nullopt,
                    std::optional<Int> step = std::nullopt) {
   return Index(TENSOR_INDEX_SLICE, detail::get(start), detail::get(stop), detail::get(step));

@@ -13,9 +13,8 @@ namespace tensor {
 // making
 
 namespace detail {
-// How many bytes the memory of a tensor has, to the end of the furthest element. Of shapes that are
-// none it says anything: they are refused. So are products that wrap around, as they do in unsigned
-// numbers.
+// Returns the number of bytes up to the end of the last element. The result for an invalid shape or
+// an overflowing product is arbitrary; the library returns an error for these.
 inline int64_t span(const Ints &size, const Ints &stride, size_t item) {
   uint64_t count = 1, reach = 1;
   for (int64_t i = 0; i < size.size(); i++) {
@@ -27,15 +26,14 @@ inline int64_t span(const Ints &size, const Ints &stride, size_t item) {
   return std::max<int64_t>(int64_t(elements * item), 0);
 }
 
-// What T is, the data tells: not a lambda or nullptr in this place.
+// T is deduced from the data, not from a lambda or nullptr.
 template <class T>
 using Deleter = std::enable_if_t<true, std::function<void(T *)>>;
 }  // namespace detail
 
-// A tensor of shape `size` that shares memory, whose `deleter` is called with `data` when the last
-// tensor over it is freed, from whichever thread that happens on; it must not throw. Strides are
-// row-major unless given. Elements of const memory are read-only. Where this throws, the deleter
-// has not been called.
+// Creates a tensor of shape `size` over external memory. `deleter` is called with `data`, from any
+// thread, when the last tensor over it is freed, and must not throw; it is not called if this
+// function throws. Strides default to contiguous. Elements of const memory are read-only.
 template <class T>
 Tensor from_blob(T *data, const Ints &size, detail::Deleter<T> deleter = nullptr,
                  const Ints &stride = {}) {
@@ -60,8 +58,8 @@ Tensor from_blob(T *data, const Ints &size, detail::Deleter<T> deleter = nullptr
 }
 
 namespace detail {
-// The shape of values: the one that is asked for, which they must fill, or one dimension. Products
-// that wrap around are refused where the tensor is made.
+// Returns the shape of values: the given one, or one dimension. The library returns an error for
+// overflowing products.
 inline std::vector<int64_t> filled(size_t count, const Ints &size) {
   if (!size.data()) return {int64_t(count)};
   uint64_t wanted = 1;
@@ -77,7 +75,7 @@ inline std::vector<int64_t> filled(size_t count, const Ints &size) {
 }
 }  // namespace detail
 
-// A tensor of values, copied, of the shape `size`, or of one dimension.
+// Creates a tensor from a copy of values, of shape `size` or of one dimension.
 template <class T>
 Tensor from(const std::vector<T> &values, const Ints &size = {}, const Options &options = {}) {
   const std::vector<int64_t> sizes = detail::filled(values.size(), size);
@@ -97,7 +95,7 @@ Tensor from(const std::vector<T> &values, const Ints &size = {}, const Options &
   return detail::tracked(made.take().to(options), options);
 }
 
-// The same without a copy, of a vector that is moved: the tensor keeps it.
+// Creates a tensor that takes over a moved vector, without a copy.
 template <class T, std::enable_if_t<!std::is_same_v<T, bool>, int> = 0>
 Tensor from(std::vector<T> &&values, const Ints &size = {}) {
   const std::vector<int64_t> sizes = detail::filled(values.size(), size);
@@ -105,7 +103,7 @@ Tensor from(std::vector<T> &&values, const Ints &size = {}) {
   return from_blob<T>(kept->data(), sizes, [kept](T *) {});
 }
 
-// The same of any other container with a size.
+// Creates a tensor from a copy of any other container with a size.
 template <class Container, detail::Gives<Container, Scalar> = 0>
 Tensor from(const Container &values, const Ints &size = {}, const Options &options = {}) {
   using T = std::decay_t<detail::Held<Container>>;
@@ -113,13 +111,13 @@ Tensor from(const Container &values, const Ints &size = {}, const Options &optio
   return from(copied, size, options);
 }
 
-// from({1.f, 2.f}): one dimension.
+// Creates a tensor of one dimension: from({1.f, 2.f}).
 template <class T>
 Tensor from(std::initializer_list<T> values, const Options &options = {}) {
   return from(std::vector<T>(values), {}, options);
 }
 
-// from({{1, 2}, {3, 4}}): two dimensions.
+// Creates a tensor of two dimensions: from({{1, 2}, {3, 4}}).
 template <class T>
 Tensor from(std::initializer_list<std::initializer_list<T>> rows, const Options &options = {}) {
   std::vector<T> values;

@@ -1143,7 +1143,7 @@ inline void node_pack_saved(const Node &self, const Text &name, Int i, tensor_pa
 }
 
 // Computes the gradients of the inputs of the node from those of its outputs, without hooks; none
-// stands for a missing gradient. The operations are added to the autograd graph if autograd is
+// represents a missing gradient. The operations are added to the autograd graph if autograd is
 // enabled, and saved tensors are retained. An AccumulateGrad node accumulates in its leaf, and
 // returns an empty list.
 inline std::vector<std::optional<Tensor>> node_call(const Node &self, const Tensors &grads) {
@@ -4482,8 +4482,8 @@ inline std::vector<Tensor> unravel_index(const Tensor &indices, const Ints &shap
   return out.take();
 }
 
-// Sums `self` over broadcast dimensions such that it has the shape `size`, which must be
-// broadcastable to its shape. Returns `self` if it has that shape.
+// Sums `self` over broadcast dimensions to the shape `size`, which must be broadcastable to its
+// shape. Returns `self` unchanged if the shapes are equal.
 inline Tensor sum_to_size(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sum_to_size(self.get(), size.data(), size.size(), out.put()));
@@ -7153,7 +7153,7 @@ inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, 
 
 // Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
 // each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
-// are summed over. "..." stands for broadcast dimensions, and a letter repeated in one operand
+// are summed over. "..." represents broadcast dimensions, and a letter repeated in one operand
 // selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
 // order (upper case first), after the broadcast dimensions.
 //
@@ -9148,8 +9148,7 @@ inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mo
 
 // Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H, W)
 // and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and (N,
-// 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has for
-// `grid_sample`.
+// 3, 4), one of shape (N, D, H, W, 3). `align_corners` must be that of `grid_sample`.
 namespace nn {
 inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) {
   detail::Result<Tensor> out;
@@ -9749,7 +9748,7 @@ inline std::string cpu_tier() {
 // Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
 // the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
 // intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
-// refused (an error).
+// `refused` (an error).
 inline std::string dispatch_table(const Text &name) {
   detail::Result<std::string> out;
   detail::check(::tensor_dispatch_table(detail::text("dispatch_table: name", name), out.put()));

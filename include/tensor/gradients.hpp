@@ -1,4 +1,4 @@
-// Gradients: what is recorded, and what is done with it. Part of tensor.hpp.
+// Autograd: modes, gradients, backward passes and hooks. Part of tensor.hpp.
 #ifndef LIBTENSOR_GRADIENTS_HPP
 #define LIBTENSOR_GRADIENTS_HPP
 
@@ -8,7 +8,7 @@ namespace tensor {
 
 namespace detail {
 
-// Gives a setting of the thread another value until the end of a block.
+// Changes a setting of the thread until the end of a block.
 template <bool (*read)(), void (*write)(Bool), bool value>
 class Guard {
  public:
@@ -18,7 +18,7 @@ class Guard {
   ~Guard() {
     try {
       write(before_);
-    } catch (const Error &) {  // in a forked child, where nothing is recorded either
+    } catch (const Error &) {  // in a forked child, where autograd is not available
     }
   }
 
@@ -26,7 +26,7 @@ class Guard {
   bool before_;
 };
 
-// Runs what a program gave the library to be called, out of which no exception may go.
+// Calls a callback of the program, and converts its exceptions to errors.
 template <class Function>
 tensor_status called(const Function &function) noexcept {
   try {
@@ -45,8 +45,8 @@ tensor_status called(const Function &function) noexcept {
 
 }  // namespace detail
 
-// Until the end of the block in which one of these is, the thread records no calls, or records them
-// again, or makes tensors that never record.
+// Guards that disable autograd, enable it, or enable inference mode, for the thread, until the end
+// of the block.
 using NoGrad = detail::Guard<is_grad_enabled, set_grad_enabled, false>;
 using EnableGrad = detail::Guard<is_grad_enabled, set_grad_enabled, true>;
 using InferenceMode = detail::Guard<is_inference_mode_enabled, set_inference_mode, true>;
@@ -59,23 +59,23 @@ inline Tensor Tensor::requires_grad_(Bool wanted) const {
   return *this;
 }
 
-// The gradient that backward has added up, none before.
+// Returns the gradient that backward has accumulated, if any.
 inline std::optional<Tensor> Tensor::grad() const { return tensor::grad(*this); }
 
 inline void Tensor::set_grad(const std::optional<Tensor> &gradient) const {
   tensor::set_grad(*this, gradient);
 }
 
-// Adds the gradients of this tensor, weighed with `gradient`, which one of one element may leave
-// out, to the grad() of the leaves that it was made of.
+// Computes the gradients of this tensor with respect to the leaves, and accumulates them in their
+// grad(). `gradient` defaults to 1 for a tensor of one element.
 inline void Tensor::backward(const std::optional<Tensor> &gradient,
                              const std::optional<Bool> &retain_graph, Bool create_graph) const {
   tensor::backward({*this}, {gradient.value_or(Tensor())}, retain_graph, create_graph, {});
 }
 
-// Has `hook` called with the gradient of this tensor whenever a run has computed it; what it
-// returns takes the gradient's place. What it throws fails the run. The number is for remove_hook;
-// until then a hook that holds the tensor itself keeps it.
+// Registers a hook that is called with the gradient of this tensor in each backward pass; its
+// result replaces the gradient. An exception ends the backward pass. Returns the id for
+// remove_hook; until then, a hook that captures the tensor keeps it alive.
 inline int64_t Tensor::register_hook(
     std::function<std::optional<Tensor>(const Tensor &)> hook) const {
   if (!hook)

@@ -1,5 +1,4 @@
-// Handles that free what they hold with their last copy, and results on their way out of C. Part of
-// tensor.hpp.
+// Reference-counted handles, and results of C functions. Part of tensor.hpp.
 #ifndef LIBTENSOR_HANDLE_HPP
 #define LIBTENSOR_HANDLE_HPP
 
@@ -16,15 +15,15 @@ class Handle {
   using Raw = T;
   Handle() = default;
 
-  // Takes over a new reference of C's, which is freed where there is no memory for keeping it.
-  // A pointer alone, so that the 0 in x.max({0}) is a number.
+  // Takes over a new reference, and frees it if the allocation of the count fails.
+  // Accepts only a pointer, so that the 0 in x.max({0}) is a number.
   template <class Pointer, std::enable_if_t<std::is_same_v<Pointer, T *>, int> = 0>
   explicit Handle(Pointer raw) : held_(raw, release) {}
 
-  // Borrowed; NULL of a handle that holds nothing.
+  // Returns the C handle, borrowed; NULL for an empty handle.
   T *get() const noexcept { return held_.get(); }
   bool defined() const noexcept { return held_ != nullptr; }
-  // Whether both are copies of one handle.
+  // Returns whether both are copies of the same handle.
   bool is(const Handle &other) const noexcept { return held_ == other.held_; }
 
  protected:
@@ -42,7 +41,7 @@ class Generator : public Handle<tensor_generator_t, tensor_generator_free> {
   using Handle::Handle;
 };
 
-// A recorded call, in the graph that gradients go back through.
+// A node of the autograd graph.
 class Node : public Handle<tensor_node_t, tensor_node_free> {
  public:
   using Handle::Handle;
@@ -50,7 +49,7 @@ class Node : public Handle<tensor_node_t, tensor_node_free> {
 
 namespace detail {
 
-// Where C writes a result. It belongs to C++ from then on, whatever is thrown.
+// The destination of a result of a C function, which it owns, also after an exception.
 template <class T, class = void>
 class Result {  // a number, an enumeration, an address
  public:

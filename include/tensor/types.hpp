@@ -1,4 +1,4 @@
-// Errors, dtypes, numbers, options and lists: what arguments are made of. Part of tensor.hpp.
+// Errors, dtypes, scalars, options and lists: the types of arguments. Part of tensor.hpp.
 #ifndef LIBTENSOR_TYPES_HPP
 #define LIBTENSOR_TYPES_HPP
 
@@ -19,13 +19,13 @@
 
 namespace tensor {
 
-// What a call that failed throws.
+// The exception of a call that failed.
 class Error : public std::runtime_error {
  public:
   Error(tensor_status kind, const std::string &message, int32_t code = 0)
       : std::runtime_error(message), kind_(kind), code_(code) {}
   tensor_status kind() const noexcept { return kind_; }
-  // The system's error number, such as ENOENT, or 0.
+  // Returns the errno of the operating system, such as ENOENT, or 0.
   int32_t code() const noexcept { return code_; }
 
  private:
@@ -51,7 +51,7 @@ inline constexpr Dtype bool_ = TENSOR_BOOL, uint8 = TENSOR_UINT8, int8 = TENSOR_
                        complex32 = TENSOR_COMPLEX32, complex64 = TENSOR_COMPLEX64,
                        complex128 = TENSOR_COMPLEX128;
 
-// The dtype of elements of a C++ type. float16 and bfloat16 have none: convert them, to<float>().
+// The dtype of a C++ type. float16 and bfloat16 have no C++ type: convert with to<float>().
 template <class T>
 constexpr Dtype dtype_of() {
   static_assert(!std::is_integral_v<T> || sizeof(T) <= 8, "no dtype has elements of this type");
@@ -73,7 +73,8 @@ constexpr Dtype dtype_of() {
   }
 }
 
-// A flag. Numbers and pointers are none, so that x.std(0) cannot be taken for x.std(false).
+// A bool argument. Does not convert from numbers and pointers, so that x.std(0) is not
+// x.std(false).
 class Bool {
  public:
   template <class T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
@@ -85,7 +86,7 @@ class Bool {
 };
 
 namespace detail {
-// Characters are no numbers, nor are integers of more bits than the library's.
+// Whether T is an integer type of at most 64 bits, and no character type.
 template <class T>
 inline constexpr bool is_integer =
     std::is_integral_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, bool> &&
@@ -96,8 +97,8 @@ inline constexpr bool is_number =
     is_integer<T> || std::is_floating_point_v<T> || std::is_same_v<T, bool>;
 }  // namespace detail
 
-// An integer. Constants of enumerations are none, so that eye(3, float64) cannot be taken for
-// eye(3, 9), and fractions are not cut off.
+// An integer argument. Does not convert from enumerators, so that eye(3, float64) is not eye(3, 9),
+// nor from floating-point numbers.
 class Int {
  public:
   template <class T, std::enable_if_t<detail::is_integer<T>, int> = 0>
@@ -111,7 +112,7 @@ class Int {
   int64_t value_;
 };
 
-// A number with a fraction, with the same exception.
+// A floating-point argument. Does not convert from enumerators.
 class Real {
  public:
   template <class T,
@@ -124,8 +125,8 @@ class Real {
   double value_;
 };
 
-// A constant of an enumeration, and nothing else: x.view({}) is a view of a shape, not of the
-// enumeration's first dtype.
+// An argument of an enumeration type. Does not convert from braces: x.view({}) is a view of a
+// shape, not of a dtype.
 template <class Enumeration>
 class Constant {
  public:
@@ -137,7 +138,7 @@ class Constant {
   Enumeration value_;
 };
 
-// A string. Numbers, null pointers and braces are none, though std::string takes them.
+// A string argument. Does not convert from numbers, null pointers and braces, unlike std::string.
 class Text {
  public:
   template <class From, std::enable_if_t<(std::is_convertible_v<const From &, std::string> ||
@@ -165,7 +166,7 @@ struct Device : tensor_device {
   friend bool operator!=(const Device &a, const Device &b) { return !(a == b); }
 };
 
-// A number that keeps its kind.
+// A scalar with its type.
 class Scalar {
  public:
   Scalar(tensor_scalar value) : value_(value) {}
@@ -178,8 +179,8 @@ class Scalar {
   bool is_complex() const { return value_.kind == TENSOR_SCALAR_COMPLEX; }
   bool is_floating_point() const { return value_.kind == TENSOR_SCALAR_FLOAT; }
 
-  // The number as a T. One that T cannot hold is refused, but for rounding to a float within its
-  // range.
+  // Converts to T. Throws if T cannot represent the value, except for rounding to a floating-point
+  // type.
   template <class T>
   T to() const {
     if constexpr (std::is_same_v<T, std::complex<float>> ||
@@ -243,7 +244,7 @@ class Scalar {
       if (value != 0 && value != 1) refuse(dtype_of<T>());
       return value != 0;
     } else {
-      // The bounds are powers of two, which a double holds, and NaN is within none.
+      // The bounds are powers of two, which are exact as double; NaN is out of bounds.
       const double high = 2.0 * double(T(1) << (std::numeric_limits<T>::digits - 1));
       const double low = std::is_signed_v<T> ? -high : 0;
       if (!(value >= low && value < high) || double(T(value)) != value) refuse(dtype_of<T>());
@@ -259,7 +260,7 @@ class Scalar {
   tensor_scalar value_;
 };
 
-// What a new tensor is to be. Any part may stand alone: zeros({2}, float64), zeros({2},
+// The dtype, layout, device and requires_grad of a new tensor: zeros({2}, float64), zeros({2},
 // Options(float64).requires_grad()).
 struct Options {
   Options() = default;
@@ -288,7 +289,7 @@ struct Options {
 };
 
 namespace detail {
-// Containers with a size, of Items, which stay where they are, or of what becomes one.
+// A container with a size, of Items or of values that convert to Item.
 template <class Container>
 using Held = decltype((void)std::size(std::declval<const Container &>()),
                       *std::begin(std::declval<const Container &>()));
@@ -300,8 +301,7 @@ template <class Container, class Item>
 using Gives = std::enable_if_t<std::is_convertible_v<Held<Container>, Item>, int>;
 }  // namespace detail
 
-// A list, with items as C has them. Texts and tensors that they were made of live as long as the
-// call.
+// A list of C items. It keeps the strings and tensors that they refer to until the end of the call.
 template <class T>
 class Converted {
  public:
@@ -320,8 +320,8 @@ class Converted {
   std::vector<T> items_;
 };
 
-// Numbers, of braces, of any container with a size, of an address and a length, or one. Made of
-// nothing, or of nullopt, it is an optional list that is left out, which an empty one is not.
+// A list of numbers: from braces, a container with a size, an address and a length, or one number.
+// Default-constructed, or from nullopt, it is an omitted list, unlike an empty one.
 template <class Number, class T>
 class List : public Converted<T> {
   template <class From>
@@ -350,7 +350,7 @@ using Ints = List<Int, int64_t>;
 using Doubles = List<Real, double>;
 
 namespace detail {
-// A text as C has it, whose end is a NUL: one within would cut it off.
+// A C string. A NUL character inside is an error, because it would end the string.
 inline const char *text(const char *argument, const std::string &value) {
   if (const size_t at = value.find('\0'); at != std::string::npos)
     throw Error(TENSOR_ERROR_VALUE, std::string(argument) + " must not have NUL characters: '" +
@@ -404,7 +404,7 @@ class Scalars : public Converted<tensor_scalar> {
 };
 
 namespace detail {
-// What stands in C for an argument that may be left out.
+// The value of an omitted argument in C.
 inline int64_t get(const std::optional<Int> &value) {
   return value ? int64_t(*value) : TENSOR_NONE;
 }

@@ -1,4 +1,4 @@
-"""rearrange, reduce, repeat, einsum, pack, unpack, parse_shape and asnumpy, beside those of arrays, with gradients, whichever is imported first."""
+"""rearrange, reduce, repeat, einsum, pack, unpack, parse_shape and asnumpy, together with arrays, with gradients, whichever is imported first."""
 
 import subprocess
 import sys

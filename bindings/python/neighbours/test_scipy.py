@@ -1,4 +1,4 @@
-"""Functions of arrays with SCIPY_ARRAY_API=1, which give tensors for tensors: special functions, statistics, Fourier transforms, filters,
+"""Functions of arrays with SCIPY_ARRAY_API=1, which return tensors for tensors: special functions, statistics, Fourier transforms, filters,
 images, clusters, integrals, derivatives, rotations."""
 
 import os

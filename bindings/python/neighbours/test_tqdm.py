@@ -1,4 +1,4 @@
-"""Progress bars over the rows of a tensor, elements as counts and beside a bar."""
+"""Progress bars over the rows of a tensor, elements as counts and next to a bar."""
 
 import io
 

@@ -266,7 +266,7 @@ def test_products():
 
 
 def test_what_knows_no_names_says_so():
-    with pytest.raises(NotImplementedError, match=r"reshape is not implemented for named tensors; rename\(None\) gives one without names"):
+    with pytest.raises(NotImplementedError, match=r"reshape is not implemented for named tensors; rename\(None\) returns one without names"):
         named("N", "C").reshape(6)
 
 

@@ -44,8 +44,8 @@ func generateDevices(out *output, ops []*schema.Operator, served map[string]map[
 		counts[deviceWord(dtypes)]++
 	}
 	table.WriteString(docsBanner + "# Operators on CUDA devices\n\n")
-	fmt.Fprintf(&table, "What a CUDA device answers of the calls that the cpu answers, by operator and dtype: ✓ all, ◐ some of them, – none, which it refuses by name; nothing stands where the cpu refuses too. "+
-		"It was found by calling (`cuda/tests/served.py`), on the simulated device, and `cuda/tests/test_served.py` calls again. Of %d operators it serves %d, %d partly, and %d not at all. `dispatch.table(name)` shows it too, where there is a device.\n",
+	fmt.Fprintf(&table, "The support of CUDA devices, by operator and dtype, for calls that the CPU supports: ✓ all calls, ◐ some calls, – no calls, which return an error; an empty cell means that the CPU does not support the dtype. "+
+		"The table is measured on the simulated device (`cuda/tests/served.py`) and verified by `cuda/tests/test_served.py`. Of %d operators, CUDA supports %d, %d partly, and %d not at all. If a device is available, `dispatch.table(name)` returns the same.\n",
 		len(served), counts[""], counts["partly"], counts["refused"])
 	table.WriteString("\n| operator |")
 	for _, d := range mainDTypes {

@@ -762,7 +762,7 @@ def node_pack_saved(input, name, i, pack, unpack, drop, context, deleter):
 @_operator("node_call")
 def node_call(input, grads):
     """Computes the gradients of the inputs of the node from those of its outputs, without hooks; none
-    stands for a missing gradient. The operations are added to the autograd graph if autograd is
+    represents a missing gradient. The operations are added to the autograd graph if autograd is
     enabled, and saved tensors are retained. An AccumulateGrad node accumulates in its leaf, and
     returns an empty list.
     """
@@ -3885,8 +3885,8 @@ def unravel_index(indices, shape):
 
 @_operator("sum_to_size")
 def sum_to_size(input, size, *more):
-    """Sums `input` over broadcast dimensions such that it has the shape `size`, which must be
-    broadcastable to its shape. Returns `input` if it has that shape.
+    """Sums `input` over broadcast dimensions to the shape `size`, which must be broadcastable to its
+    shape. Returns `input` unchanged if the shapes are equal.
 
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
@@ -5337,7 +5337,7 @@ def addr_(input, vec1, vec2, *, beta=1, alpha=1):
 def einsum(equation, *tensors):
     """Computes a sum of products by the Einstein summation convention. `equation` lists one letter for
     each dimension of each operand, such as "bij,bjk->bik"; letters that are missing in the output
-    are summed over. "..." stands for broadcast dimensions, and a letter repeated in one operand
+    are summed over. "..." represents broadcast dimensions, and a letter repeated in one operand
     selects its diagonal. Without "->", the output has the letters that occur once, in alphabetical
     order (upper case first), after the broadcast dimensions.
 
@@ -6735,7 +6735,7 @@ def dispatch_table(name):
     """Returns the support of the operators of a name, such as "add", as lines of tab-separated fields:
     the operator, the word kind, device or dtype, its name, and the support: kernel, composite (its
     intermediate ops decide), rule (specific to that kind of tensor), constant (no gradient) or
-    refused (an error).
+    `refused` (an error).
     """
 
 

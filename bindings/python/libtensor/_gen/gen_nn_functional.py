@@ -1825,8 +1825,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 def affine_grid(theta, size, align_corners=None):
     """Generates a sampling grid for `grid_sample` from affine matrices `theta`. For `size` (N, C, H,
     W) and `theta` of shape (N, 2, 3), returns a grid of shape (N, H, W, 2); for (N, C, D, H, W) and
-    (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` has the meaning that it has for
-    `grid_sample`.
+    (N, 3, 4), one of shape (N, D, H, W, 3). `align_corners` must be that of `grid_sample`.
 
     >>> torch.nn.functional.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), align_corners=False)
     tensor([[[[-0.5000,  0.0000],
