@@ -2,6 +2,7 @@
 
 import enum
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -114,7 +115,7 @@ class _Writer:
         if isinstance(arg, slice):
             return f"slice({self.value(arg.start)}, {self.value(arg.stop)}, {self.value(arg.step)})"
         if isinstance(arg, enum.Enum):
-            return f"{self.add_global(qualified_name(type(arg)), type(arg))}.{arg.name}"
+            return f"{self.add_global(type(arg).__name__, type(arg))}.{arg.name}"
         if isinstance(arg, complex):
             return f"complex({arg.real!r}, {arg.imag!r})"
         if callable(arg) and not isinstance(arg, type) and is_from_torch(arg) and hasattr(arg, "__name__"):
@@ -136,7 +137,7 @@ class _Writer:
         function, args = node.target, node.args
         name, module = getattr(function, "__name__", None), getattr(function, "__module__", None)
         if module == "_operator" and name in magic_methods and not node.kwargs:
-            return magic_methods[name].format(*map(self.value, args))
+            return magic_methods[name].format(*(repr(arg) if isinstance(arg, complex) else self.value(arg) for arg in args))
         if function is getattr and len(args) == 2 and isinstance(args[1], str) and args[1].isidentifier() and isinstance(args[0], Node):
             self.add_global("getattr", getattr)
             return f"{self.value(args[0])}.{args[1]}"
@@ -270,12 +271,13 @@ def _write_trace(node: Node, before: str, body: list[str]) -> str:
     """Adds a comment with the line that a node was traced at, where it differs from that of the node before."""
     trace = node.stack_trace
     lines = [line.strip() for line in trace.strip().splitlines()] if trace else []
-    at = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].startswith("File ")), None)
+    at = next((i for i in range(len(lines) - 1, -1, -1) if re.match(r'File ".*", line \d+', lines[i])), None)
     if at is None:
         comment = "# No stacktrace found for following nodes"
     else:
         code = lines[at + 1] if at + 1 < len(lines) else ""
-        comment = "# " + lines[at].replace('"', "").replace(", line ", ":") + f", code: {code}"
+        file, line, where = re.match(r'File "(.*)", line (\d+)(?:, in (.*))?$', lines[at]).groups()  # type: ignore[union-attr]
+        comment = f"# File: {file}:{line} in {where}, code: {code}"
     if comment != before:
         body.append(("\n" if body and at is not None else "") + comment + "\n")
     return comment

@@ -12,7 +12,7 @@ from typing import Any
 from ._calls import torch_name
 
 FORBIDDEN = re.compile(r"[^0-9a-zA-Z_]+")
-SUFFIXED = re.compile(r"(.*)_(\d+)$")
+SUFFIXED = re.compile(r"(.+)_(\d+)$")
 RESERVED = {"inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree", *keyword.kwlist, *vars(builtins)}
 METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 

@@ -72,10 +72,12 @@ def _assert_is_none(value: Any, msg: str) -> None:
 
 
 def _annotation(function: Any, name: str) -> Any:
-    """Returns the annotation of a parameter or of the result; of the package's own functions only those that are Tensor."""
+    """Returns the annotation of a parameter or of the result; of the package's own functions only those of tensors."""
     found = getattr(function, "__annotations__", {}).get(name)
     if str(getattr(function, "__module__", "")).startswith(LEAVES):
-        return Tensor if found in (Tensor, "Tensor") else None
+        return {"Tensor": Tensor, "Tensor | None": Tensor | None, "Tensor | float": Tensor | float}.get(
+            found, None if isinstance(found, str) else found
+        )
     return found
 
 

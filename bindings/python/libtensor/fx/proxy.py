@@ -142,9 +142,9 @@ class TracerBase:
             return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if is_dataclass(a) and not isinstance(a, type):
             return self.create_node("call_function", type(a), (), {field.name: self.create_arg(getattr(a, field.name)) for field in fields(a)})
-        if isinstance(a, (*base_types, enum.Enum, bytes)) or a is None or a is ... or isinstance(a, (type, Node)):
+        if isinstance(a, (*base_types, enum.Enum, Node)) or a is None or a is ...:
             return a
-        if callable(a) and getattr(a, "__module__", None) and hasattr(a, "__qualname__") and type(a).__name__ in ("OpOverload", "Function"):
+        if type(a).__name__ in ("OpOverload", "AtenOverload"):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 
