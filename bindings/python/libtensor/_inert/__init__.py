@@ -1,6 +1,7 @@
 """Names of PyTorch that packages import, annotate with or decorate with, and whose use libtensor does not support."""
 
 import warnings
+from typing import Any
 
 
 def warn_once(name, why, warned=set()):  # noqa: B006
@@ -31,7 +32,7 @@ def make_class(module, name, why):
     return type(name, (), body)
 
 
-def refuse(namespace, why, names):
+def refuse(namespace: dict[str, Any], why: str, names: str) -> list[str]:
     """Adds names, separated by spaces, to a module: a class for a name in CapWords, and otherwise a function. Their use raises
     NotImplementedError. Returns the list of the names, for __all__."""
     listed = names.split()

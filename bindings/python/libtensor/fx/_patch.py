@@ -51,13 +51,13 @@ class Patcher:
         while self.undo:
             self.undo.pop()()
 
-    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """Replaces an attribute."""
+    def patch_method(self, owner: Any, name: str, value: Any, deduplicate: bool = True) -> None:
+        """Replaces an attribute of a class."""
         before = vars(owner).get(name, MISSING)
         setattr(owner, name, value)
         self.undo.append(lambda: delattr(owner, name) if before is MISSING else setattr(owner, name, before))
 
-    def set_global(self, values: dict[str, Any], name: str, value: Any) -> None:
+    def patch(self, values: dict[str, Any], name: str, value: Any, deduplicate: bool = True) -> None:
         """Replaces a global variable."""
         before = values.get(name, MISSING)
         values[name] = value
@@ -70,20 +70,25 @@ class Patcher:
 
         self.undo.append(restore)
 
+    def visit_once(self, thing: Any) -> bool:
+        """Returns whether an object is asked about for the first time."""
+        is_new = id(thing) not in self.visited
+        self.visited.add(id(thing))
+        return is_new
+
     def patch_wrapped(self) -> None:
         """Replaces the functions and methods that programs have registered by wrap()."""
         for (_, name), values in list(wrapped_functions.items()):
             function = values.get(name, getattr(builtins, name, None))
             if function is not None and name != "__class__":
-                self.set_global(values, name, make_node_of(function))
+                self.patch(values, name, make_node_of(function))
         for cls, name in wrapped_methods:
-            self.set_attribute(cls, name, make_node_of(getattr(cls, name), name))
+            self.patch_method(cls, name, make_node_of(getattr(cls, name), name))
 
     def wrap_functions(self, values: dict[str, Any], identities: set[int]) -> None:
         """Replaces the global variables whose values are among the functions with these identities."""
-        if id(values) in self.visited:
+        if not self.visit_once(values):
             return
-        self.visited.add(id(values))
         for name, value in list(values.items()):
             if name[0] != "_" and callable(value) and id(value) in identities:
-                self.set_global(values, name, make_node_of(value))
+                self.patch(values, name, make_node_of(value))

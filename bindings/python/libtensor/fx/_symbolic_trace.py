@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import functools as functools
 import inspect
 import math
 import operator
@@ -13,9 +14,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import Tensor
+from .._C import ScriptObject as ScriptObject  # type: ignore[attr-defined]
 from ..nn import Module, Parameter, Sequential
 from ..utils import _pytree as pytree
 from ._codegen import _PyTreeCodeGen, _PyTreeInfo
+from ._compatibility import compatibility as compatibility
 from ._patch import Patcher, wrapped_functions
 from .graph import Graph
 from .graph_module import GraphModule, default_tracer
@@ -25,6 +28,9 @@ from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 __all__ = ["PH", "PHBase", "PHWithMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 ROOT = __name__.partition(".")[0]
+# Names that tracers of packages use.
+FunctionType, _Patcher = types.FunctionType, Patcher
+_orig_module_call, _orig_module_getattr = Module.__call__, Module.__getattr__
 LEAVES = tuple(f"{root}.{name}" for root in (ROOT, "torch") for name in ("nn", "ao.nn"))
 VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _state = threading.local()
@@ -75,9 +81,9 @@ def _annotation(function: Any, name: str) -> Any:
     """Returns the annotation of a parameter or of the result; of the package's own functions only those of tensors."""
     found = getattr(function, "__annotations__", {}).get(name)
     if str(getattr(function, "__module__", "")).startswith(LEAVES):
-        return {"Tensor": Tensor, "Tensor | None": Tensor | None, "Tensor | float": Tensor | float}.get(
-            found, None if isinstance(found, str) else found
-        )
+        if not isinstance(found, str):
+            return found
+        return {"Tensor": Tensor, "Tensor | None": Tensor | None, "Tensor | float": Tensor | float}.get(found)
     return found
 
 
@@ -227,7 +233,7 @@ class Tracer(TracerBase):
             variable = [(flag, stars) for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")) if code.co_flags & flag]
             for at, (_, stars) in enumerate(variable):
                 args.append(self._input(stars + names[count + at], concrete_args, signature, function))
-            root_fn = _takes_positional(function, len(args))
+            root_fn = _takes_positional(root_fn, len(args))
         leaves, in_spec = pytree.tree_flatten(tuple(args))
         if not any(not child.is_leaf() for child in in_spec.children()):
             return root_fn, args
@@ -341,8 +347,8 @@ class Tracer(TracerBase):
             patcher.wrap_functions(getattr(getattr(mod, "forward", mod), "__globals__", {}), self._autowrap_function_ids)
             return self.call_module(mod, forward, args, kwargs)
 
-        patcher.set_attribute(Module, "__getattr__", getattr_of_module)
-        patcher.set_attribute(Module, "__call__", call_of_module)
+        patcher.patch_method(Module, "__getattr__", getattr_of_module)
+        patcher.patch_method(Module, "__call__", call_of_module)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tracer":
         made = type(self).__new__(type(self))
@@ -352,6 +358,18 @@ class Tracer(TracerBase):
 
 
 default_tracer.append(Tracer)
+
+
+def _autowrap_check(patcher: Patcher, frame_dict: dict[str, Any], function_ids: set[int]) -> None:
+    """Replaces the global variables whose values are among the functions with these identities, for a tracer's own trace()."""
+    patcher.wrap_functions(frame_dict, function_ids)
+
+
+def _patch_wrapped_functions(patcher: Patcher) -> None:
+    """Replaces the functions that programs have registered by wrap(), for a tracer's own trace()."""
+    patcher.patch_wrapped()
+
+
 _proxyable_classes: dict[type, None] = {}
 
 
