@@ -29,6 +29,9 @@ func (c Ctx) Past(k tensor.Keys) Ctx {
 // ahead is the first of the keys whose layer the call has not passed, 0 when it goes to the operator.
 func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
 
+// quantized returns whether the layer of quantized tensors is ahead of the call. Other layers, such as that of inference tensors, can come first.
+func (c Ctx) quantized(k tensor.Keys) bool { return k&^c.passed&tensor.Quantized != 0 }
+
 // Plain tells whether a call on tensors, some of which may be nil, goes straight to the operator: no layer is ahead of it but that of
 // gradients, which records nothing now.
 func (c Ctx) Plain(list ...*tensor.Tensor) bool {

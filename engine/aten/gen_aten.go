@@ -1670,12 +1670,12 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 		if err := unmixed("linspace", key, keys(out)|keys(start)|keys(end)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceTensorTensor == nil {
+			err := Refused("linspace", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linspace", key)
-			return nil, err
 		}
 	}
 	return composed.LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
@@ -1687,12 +1687,12 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 		if err := unmixed("linspace", key, keys(out)|keys(start)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceTensorScalar == nil {
+			err := Refused("linspace", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linspace", key)
-			return nil, err
 		}
 	}
 	return composed.LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
@@ -1704,12 +1704,12 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 		if err := unmixed("linspace", key, keys(out)|keys(end)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinspaceScalarTensor == nil {
+			err := Refused("linspace", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linspace", key)
-			return nil, err
 		}
 	}
 	return composed.LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
@@ -1738,12 +1738,12 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 		if err := unmixed("logspace", key, keys(out)|keys(start)|keys(end)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceTensorTensor == nil {
+			err := Refused("logspace", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("logspace", key)
-			return nil, err
 		}
 	}
 	return composed.LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
@@ -1755,12 +1755,12 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 		if err := unmixed("logspace", key, keys(out)|keys(start)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceTensorScalar == nil {
+			err := Refused("logspace", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("logspace", key)
-			return nil, err
 		}
 	}
 	return composed.LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
@@ -1772,12 +1772,12 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 		if err := unmixed("logspace", key, keys(out)|keys(end)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LogspaceScalarTensor == nil {
+			err := Refused("logspace", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("logspace", key)
-			return nil, err
 		}
 	}
 	return composed.LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
@@ -2221,12 +2221,12 @@ func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string)
 		if err := unmixed("fft.fft", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFft == nil {
+			err := Refused("fft.fft", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftFft; does != nil {
 			return does(c, out, self, n, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.fft", key)
-			return nil, err
 		}
 	}
 	return composed.FftFft(c, out, self, n, dim, norm)
@@ -2241,12 +2241,12 @@ func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err := unmixed("fft.ifft", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfft == nil {
+			err := Refused("fft.ifft", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIfft; does != nil {
 			return does(c, out, self, n, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.ifft", key)
-			return nil, err
 		}
 	}
 	return composed.FftIfft(c, out, self, n, dim, norm)
@@ -2261,12 +2261,12 @@ func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err := unmixed("fft.rfft", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfft == nil {
+			err := Refused("fft.rfft", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftRfft; does != nil {
 			return does(c, out, self, n, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.rfft", key)
-			return nil, err
 		}
 	}
 	return composed.FftRfft(c, out, self, n, dim, norm)
@@ -2281,12 +2281,12 @@ func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 		if err := unmixed("fft.irfft", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfft == nil {
+			err := Refused("fft.irfft", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIrfft; does != nil {
 			return does(c, out, self, n, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.irfft", key)
-			return nil, err
 		}
 	}
 	return composed.FftIrfft(c, out, self, n, dim, norm)
@@ -2301,12 +2301,12 @@ func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err := unmixed("fft.hfft", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfft == nil {
+			err := Refused("fft.hfft", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftHfft; does != nil {
 			return does(c, out, self, n, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.hfft", key)
-			return nil, err
 		}
 	}
 	return composed.FftHfft(c, out, self, n, dim, norm)
@@ -2321,12 +2321,12 @@ func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 		if err := unmixed("fft.ihfft", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfft == nil {
+			err := Refused("fft.ihfft", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIhfft; does != nil {
 			return does(c, out, self, n, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.ihfft", key)
-			return nil, err
 		}
 	}
 	return composed.FftIhfft(c, out, self, n, dim, norm)
@@ -2341,12 +2341,12 @@ func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (
 		if err := unmixed("fft.fft2", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFft2 == nil {
+			err := Refused("fft.fft2", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftFft2; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.fft2", key)
-			return nil, err
 		}
 	}
 	return composed.FftFft2(c, out, self, size, dim, norm)
@@ -2361,12 +2361,12 @@ func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (
 		if err := unmixed("fft.fftn", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFftn == nil {
+			err := Refused("fft.fftn", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftFftn; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.fftn", key)
-			return nil, err
 		}
 	}
 	return composed.FftFftn(c, out, self, size, dim, norm)
@@ -2381,12 +2381,12 @@ func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := unmixed("fft.ifft2", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfft2 == nil {
+			err := Refused("fft.ifft2", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.ifft2", key)
-			return nil, err
 		}
 	}
 	return composed.FftIfft2(c, out, self, size, dim, norm)
@@ -2401,12 +2401,12 @@ func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := unmixed("fft.ifftn", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIfftn == nil {
+			err := Refused("fft.ifftn", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.ifftn", key)
-			return nil, err
 		}
 	}
 	return composed.FftIfftn(c, out, self, size, dim, norm)
@@ -2421,12 +2421,12 @@ func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := unmixed("fft.rfft2", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfft2 == nil {
+			err := Refused("fft.rfft2", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftRfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.rfft2", key)
-			return nil, err
 		}
 	}
 	return composed.FftRfft2(c, out, self, size, dim, norm)
@@ -2441,12 +2441,12 @@ func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := unmixed("fft.rfftn", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfftn == nil {
+			err := Refused("fft.rfftn", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftRfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.rfftn", key)
-			return nil, err
 		}
 	}
 	return composed.FftRfftn(c, out, self, size, dim, norm)
@@ -2461,12 +2461,12 @@ func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err := unmixed("fft.irfft2", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfft2 == nil {
+			err := Refused("fft.irfft2", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIrfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.irfft2", key)
-			return nil, err
 		}
 	}
 	return composed.FftIrfft2(c, out, self, size, dim, norm)
@@ -2481,12 +2481,12 @@ func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err := unmixed("fft.irfftn", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIrfftn == nil {
+			err := Refused("fft.irfftn", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIrfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.irfftn", key)
-			return nil, err
 		}
 	}
 	return composed.FftIrfftn(c, out, self, size, dim, norm)
@@ -2501,12 +2501,12 @@ func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := unmixed("fft.hfft2", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfft2 == nil {
+			err := Refused("fft.hfft2", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftHfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.hfft2", key)
-			return nil, err
 		}
 	}
 	return composed.FftHfft2(c, out, self, size, dim, norm)
@@ -2521,12 +2521,12 @@ func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := unmixed("fft.hfftn", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftHfftn == nil {
+			err := Refused("fft.hfftn", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftHfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.hfftn", key)
-			return nil, err
 		}
 	}
 	return composed.FftHfftn(c, out, self, size, dim, norm)
@@ -2541,12 +2541,12 @@ func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err := unmixed("fft.ihfft2", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfft2 == nil {
+			err := Refused("fft.ihfft2", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIhfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.ihfft2", key)
-			return nil, err
 		}
 	}
 	return composed.FftIhfft2(c, out, self, size, dim, norm)
@@ -2561,12 +2561,12 @@ func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err := unmixed("fft.ihfftn", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftIhfftn == nil {
+			err := Refused("fft.ihfftn", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftIhfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.ihfftn", key)
-			return nil, err
 		}
 	}
 	return composed.FftIhfftn(c, out, self, size, dim, norm)
@@ -2595,12 +2595,12 @@ func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, err
 // FftFftfreq is the operator fft.fftfreq.
 func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftFftfreq == nil {
+			err := Refused("fft.fftfreq", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftFftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.fftfreq", key)
-			return nil, err
 		}
 	}
 	return composed.FftFftfreq(c, out, n, d, dt, layout, dev)
@@ -2609,12 +2609,12 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 // FftRfftfreq is the operator fft.rfftfreq.
 func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FftRfftfreq == nil {
+			err := Refused("fft.rfftfreq", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FftRfftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("fft.rfftfreq", key)
-			return nil, err
 		}
 	}
 	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
@@ -3707,12 +3707,12 @@ func (c Ctx) NonzeroStatic(out, self *tensor.Tensor, size, fill int64) (*tensor.
 		if err := unmixed("nonzero_static", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NonzeroStatic == nil {
+			err := Refused("nonzero_static", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NonzeroStatic; does != nil {
 			return does(c, out, self, size, fill)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nonzero_static", key)
-			return nil, err
 		}
 	}
 	return composed.NonzeroStatic(c, out, self, size, fill)
@@ -4048,12 +4048,12 @@ func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 		if err := unmixed("hstack", key, keys(out)|keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Hstack == nil {
+			err := Refused("hstack", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Hstack; does != nil {
 			return does(c, out, tensors)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("hstack", key)
-			return nil, err
 		}
 	}
 	return composed.Hstack(c, out, tensors)
@@ -4068,12 +4068,12 @@ func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 		if err := unmixed("vstack", key, keys(out)|keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Vstack == nil {
+			err := Refused("vstack", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Vstack; does != nil {
 			return does(c, out, tensors)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("vstack", key)
-			return nil, err
 		}
 	}
 	return composed.Vstack(c, out, tensors)
@@ -4088,12 +4088,12 @@ func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 		if err := unmixed("dstack", key, keys(out)|keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Dstack == nil {
+			err := Refused("dstack", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Dstack; does != nil {
 			return does(c, out, tensors)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("dstack", key)
-			return nil, err
 		}
 	}
 	return composed.Dstack(c, out, tensors)
@@ -4108,12 +4108,12 @@ func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.
 		if err := unmixed("column_stack", key, keys(out)|keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ColumnStack == nil {
+			err := Refused("column_stack", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ColumnStack; does != nil {
 			return does(c, out, tensors)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("column_stack", key)
-			return nil, err
 		}
 	}
 	return composed.ColumnStack(c, out, tensors)
@@ -4585,12 +4585,12 @@ func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Te
 		if err := unmixed("linalg.cross", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCross == nil {
+			err := Refused("linalg.cross", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgCross; does != nil {
 			return does(c, out, self, other, dim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.cross", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgCross(c, out, self, other, dim)
@@ -4615,12 +4615,12 @@ func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, 
 		if err := unmixed("linalg.vecdot", key, keys(out)|keys(x)|keys(y)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgVecdot == nil {
+			err := Refused("linalg.vecdot", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgVecdot; does != nil {
 			return does(c, out, x, y, dim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.vecdot", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgVecdot(c, out, x, y, dim)
@@ -4635,12 +4635,12 @@ func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tens
 		if err := unmixed("linalg.multi_dot", key, keys(out)|keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMultiDot == nil {
+			err := Refused("linalg.multi_dot", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMultiDot; does != nil {
 			return does(c, out, tensors)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.multi_dot", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMultiDot(c, out, tensors)
@@ -4655,12 +4655,12 @@ func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor
 		if err := unmixed("chain_matmul", key, keys(out)|keysOf(matrices)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ChainMatmul == nil {
+			err := Refused("chain_matmul", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ChainMatmul; does != nil {
 			return does(c, out, matrices)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("chain_matmul", key)
-			return nil, err
 		}
 	}
 	return composed.ChainMatmul(c, out, matrices)
@@ -4675,12 +4675,12 @@ func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tenso
 		if err := unmixed("linalg.matrix_power", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixPower == nil {
+			err := Refused("linalg.matrix_power", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixPower; does != nil {
 			return does(c, out, self, n)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.matrix_power", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMatrixPower(c, out, self, n)
@@ -4715,12 +4715,12 @@ func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tenso
 		if err := unmixed("linalg.tensorinv", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgTensorinv == nil {
+			err := Refused("linalg.tensorinv", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgTensorinv; does != nil {
 			return does(c, out, self, ind)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.tensorinv", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgTensorinv(c, out, self, ind)
@@ -4735,12 +4735,12 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*
 		if err := unmixed("linalg.tensorsolve", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgTensorsolve == nil {
+			err := Refused("linalg.tensorsolve", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgTensorsolve; does != nil {
 			return does(c, out, self, other, dims)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.tensorsolve", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgTensorsolve(c, out, self, other, dims)
@@ -4778,12 +4778,12 @@ func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tenso
 		if err := unmixed("linalg.cholesky", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCholesky == nil {
+			err := Refused("linalg.cholesky", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgCholesky; does != nil {
 			return does(c, out, self, upper)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.cholesky", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgCholesky(c, out, self, upper)
@@ -4798,12 +4798,12 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, err
 		if err := unmixed("cholesky", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Cholesky == nil {
+			err := Refused("cholesky", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Cholesky; does != nil {
 			return does(c, out, self, upper)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("cholesky", key)
-			return nil, err
 		}
 	}
 	return composed.Cholesky(c, out, self, upper)
@@ -4842,12 +4842,12 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 		if err := unmixed("linalg.lu_factor", key, keys(outLU)|keys(outPivots)|keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if c.quantized(keys(outLU)|keys(outPivots)) && backend(tensor.Quantized).LinalgLuFactor == nil {
+			err := Refused("linalg.lu_factor", tensor.Quantized)
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgLuFactor; does != nil {
 			return does(c, outLU, outPivots, a, pivot)
-		}
-		if key == tensor.Quantized && (keys(outLU)|keys(outPivots))&key != 0 {
-			err := Refused("linalg.lu_factor", key)
-			return nil, nil, err
 		}
 	}
 	return composed.LinalgLuFactor(c, outLU, outPivots, a, pivot)
@@ -4872,12 +4872,12 @@ func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.T
 		if err := unmixed("linalg.lu", key, keys(outP)|keys(outL)|keys(outU)|keys(a)); err != nil {
 			return nil, nil, nil, err
 		}
+		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backend(tensor.Quantized).LinalgLu == nil {
+			err := Refused("linalg.lu", tensor.Quantized)
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LinalgLu; does != nil {
 			return does(c, outP, outL, outU, a, pivot)
-		}
-		if key == tensor.Quantized && (keys(outP)|keys(outL)|keys(outU))&key != 0 {
-			err := Refused("linalg.lu", key)
-			return nil, nil, nil, err
 		}
 	}
 	return composed.LinalgLu(c, outP, outL, outU, a, pivot)
@@ -4892,12 +4892,12 @@ func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, u
 		if err := unmixed("lu_unpack", key, keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots)); err != nil {
 			return nil, nil, nil, err
 		}
+		if c.quantized(keys(outP)|keys(outL)|keys(outU)) && backend(tensor.Quantized).LuUnpack == nil {
+			err := Refused("lu_unpack", tensor.Quantized)
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LuUnpack; does != nil {
 			return does(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
-		}
-		if key == tensor.Quantized && (keys(outP)|keys(outL)|keys(outU))&key != 0 {
-			err := Refused("lu_unpack", key)
-			return nil, nil, nil, err
 		}
 	}
 	return composed.LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
@@ -4948,12 +4948,12 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 		if err := unmixed("linalg.ldl_factor", key, keys(outLD)|keys(outPivots)|keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if c.quantized(keys(outLD)|keys(outPivots)) && backend(tensor.Quantized).LinalgLdlFactor == nil {
+			err := Refused("linalg.ldl_factor", tensor.Quantized)
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgLdlFactor; does != nil {
 			return does(c, outLD, outPivots, self, hermitian)
-		}
-		if key == tensor.Quantized && (keys(outLD)|keys(outPivots))&key != 0 {
-			err := Refused("linalg.ldl_factor", key)
-			return nil, nil, err
 		}
 	}
 	return composed.LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
@@ -5014,12 +5014,12 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *te
 		if err := unmixed("qr", key, keys(outQ)|keys(outR)|keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if c.quantized(keys(outQ)|keys(outR)) && backend(tensor.Quantized).Qr == nil {
+			err := Refused("qr", tensor.Quantized)
+			return nil, nil, err
+		}
 		if does := backend(key).Qr; does != nil {
 			return does(c, outQ, outR, self, some)
-		}
-		if key == tensor.Quantized && (keys(outQ)|keys(outR))&key != 0 {
-			err := Refused("qr", key)
-			return nil, nil, err
 		}
 	}
 	return composed.Qr(c, outQ, outR, self, some)
@@ -5078,12 +5078,12 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 		if err := unmixed("linalg.matrix_sqrth", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixSqrth == nil {
+			err := Refused("linalg.matrix_sqrth", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixSqrth; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.matrix_sqrth", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMatrixSqrth(c, out, self)
@@ -5111,12 +5111,12 @@ func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.
 		if err := unmixed("linalg.polar", key, keys(outU)|keys(outH)|keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if c.quantized(keys(outU)|keys(outH)) && backend(tensor.Quantized).LinalgPolar == nil {
+			err := Refused("linalg.polar", tensor.Quantized)
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgPolar; does != nil {
 			return does(c, outU, outH, a)
-		}
-		if key == tensor.Quantized && (keys(outU)|keys(outH))&key != 0 {
-			err := Refused("linalg.polar", key)
-			return nil, nil, err
 		}
 	}
 	return composed.LinalgPolar(c, outU, outH, a)
@@ -5131,12 +5131,12 @@ func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("linalg.det", key, keys(out)|keys(a)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgDet == nil {
+			err := Refused("linalg.det", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgDet; does != nil {
 			return does(c, out, a)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.det", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgDet(c, out, a)
@@ -5151,12 +5151,12 @@ func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *
 		if err := unmixed("linalg.slogdet", key, keys(outSign)|keys(outLog)|keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if c.quantized(keys(outSign)|keys(outLog)) && backend(tensor.Quantized).LinalgSlogdet == nil {
+			err := Refused("linalg.slogdet", tensor.Quantized)
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgSlogdet; does != nil {
 			return does(c, outSign, outLog, a)
-		}
-		if key == tensor.Quantized && (keys(outSign)|keys(outLog))&key != 0 {
-			err := Refused("linalg.slogdet", key)
-			return nil, nil, err
 		}
 	}
 	return composed.LinalgSlogdet(c, outSign, outLog, a)
@@ -5203,12 +5203,12 @@ func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 		if err := unmixed("linalg.matrix_norm", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixNorm == nil {
+			err := Refused("linalg.matrix_norm", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.matrix_norm", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
@@ -5223,12 +5223,12 @@ func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []
 		if err := unmixed("linalg.matrix_norm", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixNormStrOrd == nil {
+			err := Refused("linalg.matrix_norm", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixNormStrOrd; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.matrix_norm", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
@@ -5243,12 +5243,12 @@ func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64,
 		if err := unmixed("linalg.norm", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgNorm == nil {
+			err := Refused("linalg.norm", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.norm", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgNorm(c, out, self, ord, dim, keepdim, d)
@@ -5263,12 +5263,12 @@ func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64,
 		if err := unmixed("linalg.norm", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgNormOrdStr == nil {
+			err := Refused("linalg.norm", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgNormOrdStr; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.norm", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
@@ -5283,12 +5283,12 @@ func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 		if err := unmixed("frobenius_norm", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FrobeniusNorm == nil {
+			err := Refused("frobenius_norm", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FrobeniusNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("frobenius_norm", key)
-			return nil, err
 		}
 	}
 	return composed.FrobeniusNorm(c, out, self, dim, keepdim)
@@ -5303,12 +5303,12 @@ func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*
 		if err := unmixed("nuclear_norm", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NuclearNorm == nil {
+			err := Refused("nuclear_norm", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NuclearNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nuclear_norm", key)
-			return nil, err
 		}
 	}
 	return composed.NuclearNorm(c, out, self, dim, keepdim)
@@ -5323,12 +5323,12 @@ func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tenso
 		if err := unmixed("linalg.cond", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCond == nil {
+			err := Refused("linalg.cond", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgCond; does != nil {
 			return does(c, out, self, p)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.cond", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgCond(c, out, self, p)
@@ -5343,12 +5343,12 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor,
 		if err := unmixed("linalg.cond", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgCondPStr == nil {
+			err := Refused("linalg.cond", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgCondPStr; does != nil {
 			return does(c, out, self, p)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.cond", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgCondPStr(c, out, self, p)
@@ -5363,12 +5363,12 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRank == nil {
+			err := Refused("linalg.matrix_rank", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRank; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.matrix_rank", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
@@ -5383,12 +5383,12 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)|keys(atol)|keys(rtol)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankAtolRtolTensor == nil {
+			err := Refused("linalg.matrix_rank", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.matrix_rank", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
@@ -5403,12 +5403,12 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankTol == nil {
+			err := Refused("linalg.matrix_rank", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankTol; does != nil {
 			return does(c, out, self, tol, hermitian)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.matrix_rank", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMatrixRankTol(c, out, self, tol, hermitian)
@@ -5423,12 +5423,12 @@ func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian 
 		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)|keys(tol)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgMatrixRankTolTensor == nil {
+			err := Refused("linalg.matrix_rank", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankTolTensor; does != nil {
 			return does(c, out, self, tol, hermitian)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.matrix_rank", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
@@ -5443,12 +5443,12 @@ func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian
 		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinv == nil {
+			err := Refused("linalg.pinv", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgPinv; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.pinv", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgPinv(c, out, self, atol, rtol, hermitian)
@@ -5463,12 +5463,12 @@ func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, herm
 		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)|keys(atol)|keys(rtol)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvAtolRtolTensor == nil {
+			err := Refused("linalg.pinv", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.pinv", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
@@ -5483,12 +5483,12 @@ func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian 
 		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvRcond == nil {
+			err := Refused("linalg.pinv", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvRcond; does != nil {
 			return does(c, out, self, rcond, hermitian)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.pinv", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgPinvRcond(c, out, self, rcond, hermitian)
@@ -5503,12 +5503,12 @@ func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bo
 		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)|keys(rcond)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgPinvRcondTensor == nil {
+			err := Refused("linalg.pinv", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvRcondTensor; does != nil {
 			return does(c, out, self, rcond, hermitian)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.pinv", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
@@ -5556,12 +5556,12 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, e
 		if err := unmixed("linalg.solve", key, keys(out)|keys(a)|keys(b)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgSolve == nil {
+			err := Refused("linalg.solve", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgSolve; does != nil {
 			return does(c, out, a, b, left)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.solve", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgSolve(c, out, a, b, left)
@@ -5599,12 +5599,12 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("linalg.inv", key, keys(out)|keys(a)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgInv == nil {
+			err := Refused("linalg.inv", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgInv; does != nil {
 			return does(c, out, a)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.inv", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgInv(c, out, a)
@@ -5641,12 +5641,12 @@ func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, t
 		if err := unmixed("triangular_solve", key, keys(outSolution)|keys(outA)|keys(self)|keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if c.quantized(keys(outSolution)|keys(outA)) && backend(tensor.Quantized).TriangularSolve == nil {
+			err := Refused("triangular_solve", tensor.Quantized)
+			return nil, nil, err
+		}
 		if does := backend(key).TriangularSolve; does != nil {
 			return does(c, outSolution, outA, self, a, upper, transpose, unitriangular)
-		}
-		if key == tensor.Quantized && (keys(outSolution)|keys(outA))&key != 0 {
-			err := Refused("triangular_solve", key)
-			return nil, nil, err
 		}
 	}
 	return composed.TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
@@ -5661,12 +5661,12 @@ func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool
 		if err := unmixed("linalg.lu_solve", key, keys(out)|keys(lu)|keys(pivots)|keys(b)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LinalgLuSolve == nil {
+			err := Refused("linalg.lu_solve", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LinalgLuSolve; does != nil {
 			return does(c, out, lu, pivots, b, left, adjoint)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("linalg.lu_solve", key)
-			return nil, err
 		}
 	}
 	return composed.LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
@@ -5681,12 +5681,12 @@ func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, erro
 		if err := unmixed("lu_solve", key, keys(out)|keys(self)|keys(lu)|keys(pivots)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).LuSolve == nil {
+			err := Refused("lu_solve", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).LuSolve; does != nil {
 			return does(c, out, self, lu, pivots)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("lu_solve", key)
-			return nil, err
 		}
 	}
 	return composed.LuSolve(c, out, self, lu, pivots)
@@ -5701,12 +5701,12 @@ func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Ten
 		if err := unmixed("cholesky_solve", key, keys(out)|keys(self)|keys(l)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).CholeskySolve == nil {
+			err := Refused("cholesky_solve", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).CholeskySolve; does != nil {
 			return does(c, out, self, l, upper)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("cholesky_solve", key)
-			return nil, err
 		}
 	}
 	return composed.CholeskySolve(c, out, self, l, upper)
@@ -5721,12 +5721,12 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tens
 		if err := unmixed("cholesky_inverse", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).CholeskyInverse == nil {
+			err := Refused("cholesky_inverse", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).CholeskyInverse; does != nil {
 			return does(c, out, self, upper)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("cholesky_inverse", key)
-			return nil, err
 		}
 	}
 	return composed.CholeskyInverse(c, out, self, upper)
@@ -5902,12 +5902,12 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*
 		if err := unmixed("svd", key, keys(outU)|keys(outS)|keys(outV)|keys(self)); err != nil {
 			return nil, nil, nil, err
 		}
+		if c.quantized(keys(outU)|keys(outS)|keys(outV)) && backend(tensor.Quantized).Svd == nil {
+			err := Refused("svd", tensor.Quantized)
+			return nil, nil, nil, err
+		}
 		if does := backend(key).Svd; does != nil {
 			return does(c, outU, outS, outV, self, some, computeUV)
-		}
-		if key == tensor.Quantized && (keys(outU)|keys(outS)|keys(outV))&key != 0 {
-			err := Refused("svd", key)
-			return nil, nil, nil, err
 		}
 	}
 	return composed.Svd(c, outU, outS, outV, self, some, computeUV)
@@ -8247,12 +8247,12 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("inner", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Inner == nil {
+			err := Refused("inner", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Inner; does != nil {
 			return does(c, out, self, other)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("inner", key)
-			return nil, err
 		}
 	}
 	return composed.Inner(c, out, self, other)
@@ -8267,12 +8267,12 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("outer", key, keys(out)|keys(self)|keys(vec2)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Outer == nil {
+			err := Refused("outer", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Outer; does != nil {
 			return does(c, out, self, vec2)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("outer", key)
-			return nil, err
 		}
 	}
 	return composed.Outer(c, out, self, vec2)
@@ -8410,12 +8410,12 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Ten
 		if err := unmixed("tensordot", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Tensordot == nil {
+			err := Refused("tensordot", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Tensordot; does != nil {
 			return does(c, out, self, other, dims)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("tensordot", key)
-			return nil, err
 		}
 	}
 	return composed.Tensordot(c, out, self, other, dims)
@@ -8430,12 +8430,12 @@ func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther 
 		if err := unmixed("tensordot", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).TensordotDims == nil {
+			err := Refused("tensordot", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).TensordotDims; does != nil {
 			return does(c, out, self, other, dimsSelf, dimsOther)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("tensordot", key)
-			return nil, err
 		}
 	}
 	return composed.TensordotDims(c, out, self, other, dimsSelf, dimsOther)
@@ -8450,12 +8450,12 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("kron", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Kron == nil {
+			err := Refused("kron", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Kron; does != nil {
 			return does(c, out, self, other)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("kron", key)
-			return nil, err
 		}
 	}
 	return composed.Kron(c, out, self, other)
@@ -9095,12 +9095,12 @@ func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool
 		if err := unmixed("rrelu", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Rrelu == nil {
+			err := Refused("rrelu", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Rrelu; does != nil {
 			return does(c, out, self, lower, upper, training, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("rrelu", key)
-			return nil, err
 		}
 	}
 	return composed.Rrelu(c, out, self, lower, upper, training, g)
@@ -9232,12 +9232,12 @@ func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed,
 		if err := unmixed("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV)); err != nil {
 			return nil, nil, err
 		}
+		if c.quantized(keys(outWeight)|keys(outBias)) && backend(tensor.Quantized).NnMultiHeadAttentionForward == nil {
+			err := Refused("nn.multi_head_attention_forward", tensor.Quantized)
+			return nil, nil, err
+		}
 		if does := backend(key).NnMultiHeadAttentionForward; does != nil {
 			return does(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
-		}
-		if key == tensor.Quantized && (keys(outWeight)|keys(outBias))&key != 0 {
-			err := Refused("nn.multi_head_attention_forward", key)
-			return nil, nil, err
 		}
 	}
 	return composed.NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
@@ -9427,12 +9427,12 @@ func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.
 		if err := unmixed("dropout", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Dropout == nil {
+			err := Refused("dropout", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Dropout; does != nil {
 			return does(c, out, self, p, train, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("dropout", key)
-			return nil, err
 		}
 	}
 	return composed.Dropout(c, out, self, p, train, g)
@@ -9447,12 +9447,12 @@ func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *
 		if err := unmixed("feature_dropout", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FeatureDropout == nil {
+			err := Refused("feature_dropout", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FeatureDropout; does != nil {
 			return does(c, out, self, p, train, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("feature_dropout", key)
-			return nil, err
 		}
 	}
 	return composed.FeatureDropout(c, out, self, p, train, g)
@@ -9467,12 +9467,12 @@ func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *
 		if err := unmixed("nn.dropout1d", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout1d == nil {
+			err := Refused("nn.dropout1d", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NnDropout1d; does != nil {
 			return does(c, out, self, p, training, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nn.dropout1d", key)
-			return nil, err
 		}
 	}
 	return composed.NnDropout1d(c, out, self, p, training, g)
@@ -9487,12 +9487,12 @@ func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *
 		if err := unmixed("nn.dropout2d", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout2d == nil {
+			err := Refused("nn.dropout2d", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NnDropout2d; does != nil {
 			return does(c, out, self, p, training, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nn.dropout2d", key)
-			return nil, err
 		}
 	}
 	return composed.NnDropout2d(c, out, self, p, training, g)
@@ -9507,12 +9507,12 @@ func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *
 		if err := unmixed("nn.dropout3d", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NnDropout3d == nil {
+			err := Refused("nn.dropout3d", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NnDropout3d; does != nil {
 			return does(c, out, self, p, training, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nn.dropout3d", key)
-			return nil, err
 		}
 	}
 	return composed.NnDropout3d(c, out, self, p, training, g)
@@ -9527,12 +9527,12 @@ func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *ra
 		if err := unmixed("alpha_dropout", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).AlphaDropout == nil {
+			err := Refused("alpha_dropout", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).AlphaDropout; does != nil {
 			return does(c, out, self, p, train, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("alpha_dropout", key)
-			return nil, err
 		}
 	}
 	return composed.AlphaDropout(c, out, self, p, train, g)
@@ -9547,12 +9547,12 @@ func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool
 		if err := unmixed("feature_alpha_dropout", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).FeatureAlphaDropout == nil {
+			err := Refused("feature_alpha_dropout", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).FeatureAlphaDropout; does != nil {
 			return does(c, out, self, p, train, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("feature_alpha_dropout", key)
-			return nil, err
 		}
 	}
 	return composed.FeatureAlphaDropout(c, out, self, p, train, g)
@@ -9567,12 +9567,12 @@ func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, e
 		if err := unmixed("nn.linear", key, keys(out)|keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NnLinear == nil {
+			err := Refused("nn.linear", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NnLinear; does != nil {
 			return does(c, out, self, weight, bias)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nn.linear", key)
-			return nil, err
 		}
 	}
 	return composed.NnLinear(c, out, self, weight, bias)
@@ -9600,12 +9600,12 @@ func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps f
 		if err := unmixed("nn.normalize", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NnNormalize == nil {
+			err := Refused("nn.normalize", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NnNormalize; does != nil {
 			return does(c, out, self, p, dim, eps)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nn.normalize", key)
-			return nil, err
 		}
 	}
 	return composed.NnNormalize(c, out, self, p, dim, eps)
@@ -10478,12 +10478,12 @@ func (c Ctx) AvgPool1d(out, self *tensor.Tensor, kernel, stride, padding []int64
 		if err := unmixed("avg_pool1d", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).AvgPool1d == nil {
+			err := Refused("avg_pool1d", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).AvgPool1d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("avg_pool1d", key)
-			return nil, err
 		}
 	}
 	return composed.AvgPool1d(c, out, self, kernel, stride, padding, ceil, includePad)
@@ -10498,12 +10498,12 @@ func (c Ctx) NnAvgPool2d(out, self *tensor.Tensor, kernel, stride, padding []int
 		if err := unmixed("nn.avg_pool2d", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NnAvgPool2d == nil {
+			err := Refused("nn.avg_pool2d", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NnAvgPool2d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nn.avg_pool2d", key)
-			return nil, err
 		}
 	}
 	return composed.NnAvgPool2d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
@@ -10518,12 +10518,12 @@ func (c Ctx) NnAvgPool3d(out, self *tensor.Tensor, kernel, stride, padding []int
 		if err := unmixed("nn.avg_pool3d", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NnAvgPool3d == nil {
+			err := Refused("nn.avg_pool3d", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NnAvgPool3d; does != nil {
 			return does(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nn.avg_pool3d", key)
-			return nil, err
 		}
 	}
 	return composed.NnAvgPool3d(c, out, self, kernel, stride, padding, ceil, includePad, divisor)
@@ -12015,12 +12015,12 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 		if err := unmixed("normal", key, keys(out)|keys(mean)|keys(std)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NormalTensors == nil {
+			err := Refused("normal", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("normal", key)
-			return nil, err
 		}
 	}
 	return composed.NormalTensors(c, out, mean, std, g)
@@ -12622,12 +12622,12 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 		if err := unmixed("std", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).StdDim == nil {
+			err := Refused("std", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).StdDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("std", key)
-			return nil, err
 		}
 	}
 	return composed.StdDim(c, out, self, dim, unbiased, keepdim)
@@ -12674,12 +12674,12 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 		if err := unmixed("var", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).VarDim == nil {
+			err := Refused("var", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).VarDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("var", key)
-			return nil, err
 		}
 	}
 	return composed.VarDim(c, out, self, dim, unbiased, keepdim)
@@ -12802,12 +12802,12 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 		if err := unmixed("norm", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NormName == nil {
+			err := Refused("norm", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NormName; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("norm", key)
-			return nil, err
 		}
 	}
 	return composed.NormName(c, out, self, p, dim, keepdim, d)
@@ -13681,12 +13681,12 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("msort", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Msort == nil {
+			err := Refused("msort", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Msort; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("msort", key)
-			return nil, err
 		}
 	}
 	return composed.Msort(c, out, self)
@@ -13930,8 +13930,8 @@ func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dty
 		if does := backend(key).SparseCooTensor; does != nil {
 			return does(c, indices, values, size, d, dev, coalesced)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse_coo_tensor", key)
+		if c.quantized(keys(indices) | keys(values)) {
+			err = Refused("sparse_coo_tensor", tensor.Quantized)
 			return
 		}
 	}
@@ -13947,8 +13947,8 @@ func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, si
 		if does := backend(key).SparseCompressedTensor; does != nil {
 			return does(c, compressed, plain, values, size, d, l, dev)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse_compressed_tensor", key)
+		if c.quantized(keys(compressed) | keys(plain) | keys(values) | l.Keys()) {
+			err = Refused("sparse_compressed_tensor", tensor.Quantized)
 			return
 		}
 	}
@@ -13961,8 +13961,8 @@ func (c Ctx) ToDense(self *tensor.Tensor, d dtype.DType, x3 ops.Bool) (r0 *tenso
 		if does := backend(key).ToDense; does != nil {
 			return does(c, self, d, x3)
 		}
-		if key == tensor.Quantized {
-			err = Refused("to_dense", key)
+		if c.quantized(keys(self)) {
+			err = Refused("to_dense", tensor.Quantized)
 			return
 		}
 	}
@@ -13975,8 +13975,8 @@ func (c Ctx) ToSparse(self *tensor.Tensor, layout tensor.Layout, blockSize []int
 		if does := backend(key).ToSparse; does != nil {
 			return does(c, self, layout, blockSize, dense)
 		}
-		if key == tensor.Quantized {
-			err = Refused("to_sparse", key)
+		if c.quantized(keys(self) | layout.Keys()) {
+			err = Refused("to_sparse", tensor.Quantized)
 			return
 		}
 	}
@@ -13989,8 +13989,8 @@ func (c Ctx) ToSparseDim(self *tensor.Tensor, sparseDim int64) (r0 *tensor.Tenso
 		if does := backend(key).ToSparseDim; does != nil {
 			return does(c, self, sparseDim)
 		}
-		if key == tensor.Quantized {
-			err = Refused("to_sparse", key)
+		if c.quantized(keys(self)) {
+			err = Refused("to_sparse", tensor.Quantized)
 			return
 		}
 	}
@@ -14003,8 +14003,8 @@ func (c Ctx) ToSparseCoo(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 		if does := backend(key).ToSparseCoo; does != nil {
 			return does(c, self, dense)
 		}
-		if key == tensor.Quantized {
-			err = Refused("to_sparse_coo", key)
+		if c.quantized(keys(self)) {
+			err = Refused("to_sparse_coo", tensor.Quantized)
 			return
 		}
 	}
@@ -14017,8 +14017,8 @@ func (c Ctx) ToSparseCsr(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 		if does := backend(key).ToSparseCsr; does != nil {
 			return does(c, self, dense)
 		}
-		if key == tensor.Quantized {
-			err = Refused("to_sparse_csr", key)
+		if c.quantized(keys(self)) {
+			err = Refused("to_sparse_csr", tensor.Quantized)
 			return
 		}
 	}
@@ -14031,8 +14031,8 @@ func (c Ctx) ToSparseCsc(self *tensor.Tensor, dense ops.Int) (r0 *tensor.Tensor,
 		if does := backend(key).ToSparseCsc; does != nil {
 			return does(c, self, dense)
 		}
-		if key == tensor.Quantized {
-			err = Refused("to_sparse_csc", key)
+		if c.quantized(keys(self)) {
+			err = Refused("to_sparse_csc", tensor.Quantized)
 			return
 		}
 	}
@@ -14045,8 +14045,8 @@ func (c Ctx) ToSparseBsr(self *tensor.Tensor, blockSize []int64, dense ops.Int) 
 		if does := backend(key).ToSparseBsr; does != nil {
 			return does(c, self, blockSize, dense)
 		}
-		if key == tensor.Quantized {
-			err = Refused("to_sparse_bsr", key)
+		if c.quantized(keys(self)) {
+			err = Refused("to_sparse_bsr", tensor.Quantized)
 			return
 		}
 	}
@@ -14059,8 +14059,8 @@ func (c Ctx) ToSparseBsc(self *tensor.Tensor, blockSize []int64, dense ops.Int) 
 		if does := backend(key).ToSparseBsc; does != nil {
 			return does(c, self, blockSize, dense)
 		}
-		if key == tensor.Quantized {
-			err = Refused("to_sparse_bsc", key)
+		if c.quantized(keys(self)) {
+			err = Refused("to_sparse_bsc", tensor.Quantized)
 			return
 		}
 	}
@@ -14073,8 +14073,8 @@ func (c Ctx) Coalesce(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Coalesce; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("coalesce", key)
+		if c.quantized(keys(self)) {
+			err = Refused("coalesce", tensor.Quantized)
 			return
 		}
 	}
@@ -14087,8 +14087,8 @@ func (c Ctx) IsCoalesced(self *tensor.Tensor) (r0 bool, err error) {
 		if does := backend(key).IsCoalesced; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("is_coalesced", key)
+		if c.quantized(keys(self)) {
+			err = Refused("is_coalesced", tensor.Quantized)
 			return
 		}
 	}
@@ -14101,8 +14101,8 @@ func (c Ctx) Indices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Indices; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("indices", key)
+		if c.quantized(keys(self)) {
+			err = Refused("indices", tensor.Quantized)
 			return
 		}
 	}
@@ -14115,8 +14115,8 @@ func (c Ctx) Values(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Values; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("values", key)
+		if c.quantized(keys(self)) {
+			err = Refused("values", tensor.Quantized)
 			return
 		}
 	}
@@ -14129,8 +14129,8 @@ func (c Ctx) RawIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).RawIndices; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("coo_indices", key)
+		if c.quantized(keys(self)) {
+			err = Refused("coo_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -14143,8 +14143,8 @@ func (c Ctx) RawValues(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).RawValues; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("coo_values", key)
+		if c.quantized(keys(self)) {
+			err = Refused("coo_values", tensor.Quantized)
 			return
 		}
 	}
@@ -14157,8 +14157,8 @@ func (c Ctx) CrowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).CrowIndices; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("crow_indices", key)
+		if c.quantized(keys(self)) {
+			err = Refused("crow_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -14171,8 +14171,8 @@ func (c Ctx) ColIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).ColIndices; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("col_indices", key)
+		if c.quantized(keys(self)) {
+			err = Refused("col_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -14185,8 +14185,8 @@ func (c Ctx) CcolIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).CcolIndices; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("ccol_indices", key)
+		if c.quantized(keys(self)) {
+			err = Refused("ccol_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -14199,8 +14199,8 @@ func (c Ctx) RowIndices(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).RowIndices; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("row_indices", key)
+		if c.quantized(keys(self)) {
+			err = Refused("row_indices", tensor.Quantized)
 			return
 		}
 	}
@@ -14213,8 +14213,8 @@ func (c Ctx) SparseDim(self *tensor.Tensor) (r0 int64, err error) {
 		if does := backend(key).SparseDim; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse_dim", key)
+		if c.quantized(keys(self)) {
+			err = Refused("sparse_dim", tensor.Quantized)
 			return
 		}
 	}
@@ -14227,8 +14227,8 @@ func (c Ctx) DenseDim(self *tensor.Tensor) (r0 int64, err error) {
 		if does := backend(key).DenseDim; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("dense_dim", key)
+		if c.quantized(keys(self)) {
+			err = Refused("dense_dim", tensor.Quantized)
 			return
 		}
 	}
@@ -14241,8 +14241,8 @@ func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
 		if does := backend(key).Nnz; does != nil {
 			return does(c, self)
 		}
-		if key == tensor.Quantized {
-			err = Refused("nnz", key)
+		if c.quantized(keys(self)) {
+			err = Refused("nnz", tensor.Quantized)
 			return
 		}
 	}
@@ -14258,8 +14258,8 @@ func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).SparseMask; does != nil {
 			return does(c, self, mask)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse_mask", key)
+		if c.quantized(keys(self) | keys(mask)) {
+			err = Refused("sparse_mask", tensor.Quantized)
 			return
 		}
 	}
@@ -14272,8 +14272,8 @@ func (c Ctx) SparseResize(self *tensor.Tensor, size []int64, sparseDim, denseDim
 		if does := backend(key).SparseResize; does != nil {
 			return does(c, self, size, sparseDim, denseDims)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse_resize_", key)
+		if c.quantized(keys(self)) {
+			err = Refused("sparse_resize_", tensor.Quantized)
 			return
 		}
 	}
@@ -14286,8 +14286,8 @@ func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, 
 		if does := backend(key).SparseResizeAndClear; does != nil {
 			return does(c, self, size, sparseDim, denseDims)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse_resize_and_clear_", key)
+		if c.quantized(keys(self)) {
+			err = Refused("sparse_resize_and_clear_", tensor.Quantized)
 			return
 		}
 	}
@@ -14303,8 +14303,8 @@ func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
 		if does := backend(key).ResizeAsSparse; does != nil {
 			return does(c, self, template)
 		}
-		if key == tensor.Quantized {
-			err = Refused("resize_as_sparse_", key)
+		if c.quantized(keys(self) | keys(template)) {
+			err = Refused("resize_as_sparse_", tensor.Quantized)
 			return
 		}
 	}
@@ -14317,8 +14317,8 @@ func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
 		if does := backend(key).MarkCoalesced; does != nil {
 			return does(c, self, coalesced)
 		}
-		if key == tensor.Quantized {
-			err = Refused("mark_coalesced_", key)
+		if c.quantized(keys(self)) {
+			err = Refused("mark_coalesced_", tensor.Quantized)
 			return
 		}
 	}
@@ -14334,8 +14334,8 @@ func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if does := backend(key).Smm; does != nil {
 			return does(c, self, mat2)
 		}
-		if key == tensor.Quantized {
-			err = Refused("smm", key)
+		if c.quantized(keys(self) | keys(mat2)) {
+			err = Refused("smm", tensor.Quantized)
 			return
 		}
 	}
@@ -14354,8 +14354,8 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 		if does := backend(key).Sspaddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sspaddmm", key)
+		if c.quantized(keys(out) | keys(self) | keys(mat1) | keys(mat2)) {
+			err = Refused("sspaddmm", tensor.Quantized)
 			return
 		}
 	}
@@ -14374,8 +14374,8 @@ func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if does := backend(key).Hspmm; does != nil {
 			return does(c, out, mat1, mat2)
 		}
-		if key == tensor.Quantized {
-			err = Refused("hspmm", key)
+		if c.quantized(keys(out) | keys(mat1) | keys(mat2)) {
+			err = Refused("hspmm", tensor.Quantized)
 			return
 		}
 	}
@@ -14388,8 +14388,8 @@ func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *ten
 		if does := backend(key).SparseSum; does != nil {
 			return does(c, self, dim, d)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.sum", key)
+		if c.quantized(keys(self)) {
+			err = Refused("sparse.sum", tensor.Quantized)
 			return
 		}
 	}
@@ -14405,8 +14405,8 @@ func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if does := backend(key).SparseMm; does != nil {
 			return does(c, self, mat2)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.mm", key)
+		if c.quantized(keys(self) | keys(mat2)) {
+			err = Refused("sparse.mm", tensor.Quantized)
 			return
 		}
 	}
@@ -14422,8 +14422,8 @@ func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tenso
 		if does := backend(key).SparseMmReduce; does != nil {
 			return does(c, self, mat2, reduce)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.mm", key)
+		if c.quantized(keys(self) | keys(mat2)) {
+			err = Refused("sparse.mm", tensor.Quantized)
 			return
 		}
 	}
@@ -14439,8 +14439,8 @@ func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scal
 		if does := backend(key).SparseAddmm; does != nil {
 			return does(c, self, mat1, mat2, beta, alpha)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.addmm", key)
+		if c.quantized(keys(self) | keys(mat1) | keys(mat2)) {
+			err = Refused("sparse.addmm", tensor.Quantized)
 			return
 		}
 	}
@@ -14459,8 +14459,8 @@ func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alph
 		if does := backend(key).SparseSampledAddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.sampled_addmm", key)
+		if c.quantized(keys(out) | keys(self) | keys(mat1) | keys(mat2)) {
+			err = Refused("sparse.sampled_addmm", tensor.Quantized)
 			return
 		}
 	}
@@ -14473,8 +14473,8 @@ func (c Ctx) SparseSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0 *t
 		if does := backend(key).SparseSoftmax; does != nil {
 			return does(c, self, dim, d)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.softmax", key)
+		if c.quantized(keys(self)) {
+			err = Refused("sparse.softmax", tensor.Quantized)
 			return
 		}
 	}
@@ -14487,8 +14487,8 @@ func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0
 		if does := backend(key).SparseLogSoftmax; does != nil {
 			return does(c, self, dim, d)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.log_softmax", key)
+		if c.quantized(keys(self)) {
+			err = Refused("sparse.log_softmax", tensor.Quantized)
 			return
 		}
 	}
@@ -14504,8 +14504,8 @@ func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l te
 		if does := backend(key).SparseSpdiags; does != nil {
 			return does(c, diagonals, offsets, size, l)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.spdiags", key)
+		if c.quantized(keys(diagonals) | keys(offsets) | l.Keys()) {
+			err = Refused("sparse.spdiags", tensor.Quantized)
 			return
 		}
 	}
@@ -14521,8 +14521,8 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if does := backend(key).SparseSpsolve; does != nil {
 			return does(c, self, other)
 		}
-		if key == tensor.Quantized {
-			err = Refused("sparse.spsolve", key)
+		if c.quantized(keys(self) | keys(other)) {
+			err = Refused("sparse.spsolve", tensor.Quantized)
 			return
 		}
 	}
@@ -15828,12 +15828,12 @@ func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tenso
 		if err := unmixed("diff", key, keys(out)|keys(self)|keys(prepend)|keys(append)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Diff == nil {
+			err := Refused("diff", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Diff; does != nil {
 			return does(c, out, self, n, dim, prepend, append)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("diff", key)
-			return nil, err
 		}
 	}
 	return composed.Diff(c, out, self, n, dim, prepend, append)
@@ -15917,12 +15917,12 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor
 		if err := unmixed("cross", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Cross == nil {
+			err := Refused("cross", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Cross; does != nil {
 			return does(c, out, self, other, dim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("cross", key)
-			return nil, err
 		}
 	}
 	return composed.Cross(c, out, self, other, dim)
@@ -16073,12 +16073,12 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 		if err := unmixed("quantile", key, keys(out)|keys(self)|keys(q)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Quantile == nil {
+			err := Refused("quantile", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Quantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("quantile", key)
-			return nil, err
 		}
 	}
 	return composed.Quantile(c, out, self, q, dim, keepdim, interpolation)
@@ -16093,12 +16093,12 @@ func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool,
 		if err := unmixed("nanquantile", key, keys(out)|keys(self)|keys(q)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Nanquantile == nil {
+			err := Refused("nanquantile", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Nanquantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("nanquantile", key)
-			return nil, err
 		}
 	}
 	return composed.Nanquantile(c, out, self, q, dim, keepdim, interpolation)
@@ -16146,12 +16146,12 @@ func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm
 		if err := unmixed("renorm", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).Renorm == nil {
+			err := Refused("renorm", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).Renorm; does != nil {
 			return does(c, out, self, p, dim, maxnorm)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("renorm", key)
-			return nil, err
 		}
 	}
 	return composed.Renorm(c, out, self, p, dim, maxnorm)
@@ -17164,12 +17164,12 @@ func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, e
 		if err := unmixed("view_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewCopy == nil {
+			err := Refused("view_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ViewCopy; does != nil {
 			return does(c, out, self, size)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("view_copy", key)
-			return nil, err
 		}
 	}
 	return composed.ViewCopy(c, out, self, size)
@@ -17184,12 +17184,12 @@ func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor
 		if err := unmixed("view_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewCopyDtype == nil {
+			err := Refused("view_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ViewCopyDtype; does != nil {
 			return does(c, out, self, dtype)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("view_copy", key)
-			return nil, err
 		}
 	}
 	return composed.ViewCopyDtype(c, out, self, dtype)
@@ -17204,12 +17204,12 @@ func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (
 		if err := unmixed("expand_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ExpandCopy == nil {
+			err := Refused("expand_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ExpandCopy; does != nil {
 			return does(c, out, self, size, implicit)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("expand_copy", key)
-			return nil, err
 		}
 	}
 	return composed.ExpandCopy(c, out, self, size, implicit)
@@ -17224,12 +17224,12 @@ func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor
 		if err := unmixed("permute_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).PermuteCopy == nil {
+			err := Refused("permute_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).PermuteCopy; does != nil {
 			return does(c, out, self, dims)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("permute_copy", key)
-			return nil, err
 		}
 	}
 	return composed.PermuteCopy(c, out, self, dims)
@@ -17244,12 +17244,12 @@ func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 		if err := unmixed("transpose_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).TransposeCopy == nil {
+			err := Refused("transpose_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).TransposeCopy; does != nil {
 			return does(c, out, self, dim0, dim1)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("transpose_copy", key)
-			return nil, err
 		}
 	}
 	return composed.TransposeCopy(c, out, self, dim0, dim1)
@@ -17264,12 +17264,12 @@ func (c Ctx) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("t_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).TCopy == nil {
+			err := Refused("t_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).TCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("t_copy", key)
-			return nil, err
 		}
 	}
 	return composed.TCopy(c, out, self)
@@ -17284,12 +17284,12 @@ func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopy == nil {
+			err := Refused("squeeze_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).SqueezeCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("squeeze_copy", key)
-			return nil, err
 		}
 	}
 	return composed.SqueezeCopy(c, out, self)
@@ -17304,12 +17304,12 @@ func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor
 		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopyDim == nil {
+			err := Refused("squeeze_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).SqueezeCopyDim; does != nil {
 			return does(c, out, self, dim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("squeeze_copy", key)
-			return nil, err
 		}
 	}
 	return composed.SqueezeCopyDim(c, out, self, dim)
@@ -17324,12 +17324,12 @@ func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Ten
 		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).SqueezeCopyDims == nil {
+			err := Refused("squeeze_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).SqueezeCopyDims; does != nil {
 			return does(c, out, self, dim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("squeeze_copy", key)
-			return nil, err
 		}
 	}
 	return composed.SqueezeCopyDims(c, out, self, dim)
@@ -17344,12 +17344,12 @@ func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor,
 		if err := unmixed("unsqueeze_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).UnsqueezeCopy == nil {
+			err := Refused("unsqueeze_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).UnsqueezeCopy; does != nil {
 			return does(c, out, self, dim)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("unsqueeze_copy", key)
-			return nil, err
 		}
 	}
 	return composed.UnsqueezeCopy(c, out, self, dim)
@@ -17364,12 +17364,12 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*te
 		if err := unmixed("narrow_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).NarrowCopy == nil {
+			err := Refused("narrow_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).NarrowCopy; does != nil {
 			return does(c, out, self, dim, start, length)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("narrow_copy", key)
-			return nil, err
 		}
 	}
 	return composed.NarrowCopy(c, out, self, dim, start, length)
@@ -17384,12 +17384,12 @@ func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Ten
 		if err := unmixed("select_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).SelectCopy == nil {
+			err := Refused("select_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).SelectCopy; does != nil {
 			return does(c, out, self, dim, index)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("select_copy", key)
-			return nil, err
 		}
 	}
 	return composed.SelectCopy(c, out, self, dim, index)
@@ -17404,12 +17404,12 @@ func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, 
 		if err := unmixed("slice_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).SliceCopy == nil {
+			err := Refused("slice_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).SliceCopy; does != nil {
 			return does(c, out, self, dim, start, end, step)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("slice_copy", key)
-			return nil, err
 		}
 	}
 	return composed.SliceCopy(c, out, self, dim, start, end, step)
@@ -17424,12 +17424,12 @@ func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, stora
 		if err := unmixed("as_strided_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).AsStridedCopy == nil {
+			err := Refused("as_strided_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).AsStridedCopy; does != nil {
 			return does(c, out, self, size, stride, storage_offset)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("as_strided_copy", key)
-			return nil, err
 		}
 	}
 	return composed.AsStridedCopy(c, out, self, size, stride, storage_offset)
@@ -17444,12 +17444,12 @@ func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (
 		if err := unmixed("unfold_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).UnfoldCopy == nil {
+			err := Refused("unfold_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).UnfoldCopy; does != nil {
 			return does(c, out, self, dimension, size, step)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("unfold_copy", key)
-			return nil, err
 		}
 	}
 	return composed.UnfoldCopy(c, out, self, dimension, size, step)
@@ -17464,12 +17464,12 @@ func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*
 		if err := unmixed("diagonal_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).DiagonalCopy == nil {
+			err := Refused("diagonal_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).DiagonalCopy; does != nil {
 			return does(c, out, self, offset, dim1, dim2)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("diagonal_copy", key)
-			return nil, err
 		}
 	}
 	return composed.DiagonalCopy(c, out, self, offset, dim1, dim2)
@@ -17484,12 +17484,12 @@ func (c Ctx) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("detach_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).DetachCopy == nil {
+			err := Refused("detach_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).DetachCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("detach_copy", key)
-			return nil, err
 		}
 	}
 	return composed.DetachCopy(c, out, self)
@@ -17534,12 +17534,12 @@ func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("view_as_real_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewAsRealCopy == nil {
+			err := Refused("view_as_real_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ViewAsRealCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("view_as_real_copy", key)
-			return nil, err
 		}
 	}
 	return composed.ViewAsRealCopy(c, out, self)
@@ -17554,12 +17554,12 @@ func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error)
 		if err := unmixed("view_as_complex_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ViewAsComplexCopy == nil {
+			err := Refused("view_as_complex_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ViewAsComplexCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("view_as_complex_copy", key)
-			return nil, err
 		}
 	}
 	return composed.ViewAsComplexCopy(c, out, self)
@@ -17574,12 +17574,12 @@ func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("indices_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).IndicesCopy == nil {
+			err := Refused("indices_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).IndicesCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("indices_copy", key)
-			return nil, err
 		}
 	}
 	return composed.IndicesCopy(c, out, self)
@@ -17594,12 +17594,12 @@ func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("values_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ValuesCopy == nil {
+			err := Refused("values_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ValuesCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("values_copy", key)
-			return nil, err
 		}
 	}
 	return composed.ValuesCopy(c, out, self)
@@ -17614,12 +17614,12 @@ func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("crow_indices_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).CrowIndicesCopy == nil {
+			err := Refused("crow_indices_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).CrowIndicesCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("crow_indices_copy", key)
-			return nil, err
 		}
 	}
 	return composed.CrowIndicesCopy(c, out, self)
@@ -17634,12 +17634,12 @@ func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("col_indices_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).ColIndicesCopy == nil {
+			err := Refused("col_indices_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).ColIndicesCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("col_indices_copy", key)
-			return nil, err
 		}
 	}
 	return composed.ColIndicesCopy(c, out, self)
@@ -17654,12 +17654,12 @@ func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("ccol_indices_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).CcolIndicesCopy == nil {
+			err := Refused("ccol_indices_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).CcolIndicesCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("ccol_indices_copy", key)
-			return nil, err
 		}
 	}
 	return composed.CcolIndicesCopy(c, out, self)
@@ -17674,12 +17674,12 @@ func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("row_indices_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).RowIndicesCopy == nil {
+			err := Refused("row_indices_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).RowIndicesCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("row_indices_copy", key)
-			return nil, err
 		}
 	}
 	return composed.RowIndicesCopy(c, out, self)
@@ -17694,12 +17694,12 @@ func (c Ctx) AliasCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := unmixed("alias_copy", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
+		if c.quantized(keys(out)) && backend(tensor.Quantized).AliasCopy == nil {
+			err := Refused("alias_copy", tensor.Quantized)
+			return nil, err
+		}
 		if does := backend(key).AliasCopy; does != nil {
 			return does(c, out, self)
-		}
-		if key == tensor.Quantized && (keys(out))&key != 0 {
-			err := Refused("alias_copy", key)
-			return nil, err
 		}
 	}
 	return composed.AliasCopy(c, out, self)

@@ -482,3 +482,21 @@ def test_casts_to_and_from_quantized_outs_are_refused(power):
         with pytest.raises((NotImplementedError, RuntimeError), match="quantized"):
             torch.linalg.matrix_power(x, power, out=out)
         assert out.equal(before)
+
+
+VIEWS = {
+    "alias_copy": (), "as_strided_copy": ((2,), (1,)), "diagonal_copy": (), "expand_copy": ((2, 2, 2),), "permute_copy": ((1, 0),), "select_copy": (0, 0),
+    "slice_copy": (), "squeeze_copy": (), "t_copy": (), "transpose_copy": (0, 1), "unfold_copy": (-1, 2, 1), "unsqueeze_copy": (0,), "view_copy": ((4,),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [torch.quint8, torch.qint8, torch.qint32], ids=str)
+@pytest.mark.parametrize("name", VIEWS)
+def test_copies_of_views_into_quantized_outputs_raise_in_inference_mode_too(name, dtype):
+    for inference in (False, True):
+        with torch.inference_mode(inference):
+            x, out = (torch.quantize_per_tensor(torch.ones(2, 2), 0.5, 1, dtype) for _ in range(2))
+            for given in (x, torch.ones(2, 2)):
+                with pytest.raises(NotImplementedError, match=f"{name} is not implemented for quantized tensors"):
+                    getattr(torch, name)(given, *VIEWS[name], out=out)
+            assert out.dequantize().tolist() == [[1.0, 1.0], [1.0, 1.0]]

@@ -402,13 +402,13 @@ func facadeMethods(all []*function, imports map[string]string) string {
 			if all := keysOf(f.params); !f.filed && (strings.Contains(all, "|") || strings.Contains(all, "keysOf")) {
 				fmt.Fprintf(&b, "if err := unmixed(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, all, f.failure())
 			}
+			if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && f.table != "" && !f.ofParts() {
+				// A composition's steps know the integers of its output alone. Autograd runs them as well.
+				fmt.Fprintf(&b, "if c.quantized(%s) && backend(tensor.Quantized).%s == nil {\nerr := Refused(%q, tensor.Quantized)\nreturn %s\n}\n", outs, f.name, f.op, f.failure())
+			}
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
 			if f.ofParts() {
-				fmt.Fprintf(&b, "if key == tensor.Quantized {\nerr = Refused(%q, key)\nreturn\n}\n", f.op)
-			}
-			if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && f.table != "" && !f.ofParts() {
-				// A composition's steps know the integers of its output alone.
-				fmt.Fprintf(&b, "if key == tensor.Quantized && (%s)&key != 0 {\nerr := Refused(%q, key)\nreturn %s\n}\n", outs, f.op, f.failure())
+				fmt.Fprintf(&b, "if c.quantized(%s) {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", keys, f.op)
 			}
 			if f.table == "" { // what a kind does not have itself, the composition's steps may do
 				fmt.Fprintf(&b, "err = Refused(%q, key)\nreturn\n", f.op)
