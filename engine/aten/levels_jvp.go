@@ -126,6 +126,9 @@ func sameLevels(a, b *tensor.Tensor) bool {
 // ordered is Laid for a tangent that is mapped over where its primal is.
 func ordered(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	sizes := primal.Sizes()
+	if !slices.Equal(tangent.Sizes(), sizes) {
+		return nil, status.Runtimef("a tangent has the sizes of its primal, %v, but got %v; another thread has changed an operand", sizes, tangent.Sizes())
+	}
 	if primal.Numel() == 0 || sameStrides(sizes, tangent.Strides(), primal.Strides()) {
 		return tangent.Alias(), nil
 	}

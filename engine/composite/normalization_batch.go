@@ -182,11 +182,14 @@ func (s *scope) instances(self, weight, bias *tensor.Tensor, r running, inputs b
 		s.Fail(status.Indexf("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", s.Op, self.Sizes()))
 		return nil
 	}
+	s.Fail(floating(s.Op, self))
+	if s.Err != nil {
+		return nil
+	}
 	if !inputs {
 		n, _ := s.batches(self, weight, bias, s.castRunning(self, weight, bias, r), false, eps)
 		return s.Contiguous(n.result)
 	}
-	s.Fail(floating(s.Op, self))
 	examples, channels := self.Sizes()[0], self.Sizes()[1]
 	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
 	rounded := s.statisticsDType(self, weight, bias, r, true) == self.DType()

@@ -8,11 +8,15 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// copyTo writes one tensor to another.
+// copyTo writes one tensor to another. Quantized dtypes have no conversions: their layer copies the integers.
 func copyTo(op string, w launch.Copying) error {
+	if w.To.DType().IsQuantized() || w.From.DType().IsQuantized() {
+		return status.NotImplementedf("%s: elements of %v are not converted to %v; quantize_per_tensor() and dequantize() convert", op, w.From.DType(), w.To.DType())
+	}
 	if w.To.Numel() == 0 {
 		return nil
 	}
@@ -40,6 +44,9 @@ func copyTo(op string, w launch.Copying) error {
 // fill writes one value everywhere.
 func fill(op string, w launch.Filling) (err error) {
 	to, d := w.To, w.To.DType()
+	if d.IsQuantized() {
+		return status.NotImplementedf("%s: not implemented for dtype %v; dequantize() converts", op, d)
+	}
 	if w.From != nil {
 		if w.Value, err = launch.Item(op, w.From); err != nil {
 			return err

@@ -106,7 +106,7 @@ func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, o
 	l.Fixed = k.Fixed
 	for i, t := range operands {
 		l.Memory[i], l.Compute[i] = t.DType(), iter.OperandDType(k.Operands[i], compute)
-		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole) {
+		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole || l.Memory[i].IsQuantized()) {
 			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.Memory[i], l.Compute[i])
 		}
 		if l.Memory[i] != l.Compute[i] && l.Memory[i].IsFloat8() {

@@ -484,6 +484,16 @@ def test_casts_to_and_from_quantized_outs_are_refused(power):
         assert out.equal(before)
 
 
+@pytest.mark.parametrize("statistics", [False, True])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 2), (2, 3, 2, 2)], ids=str)
+def test_norms_of_quantized_tensors_raise(shape, statistics):
+    per_channel = torch.quantize_per_channel(torch.ones(shape), torch.full(shape[:1], 0.5), torch.zeros(shape[0], dtype=torch.int64), 0, torch.qint8)
+    for x in (torch.quantize_per_tensor(torch.ones(shape), 0.5, 1, torch.quint8), per_channel):
+        for norm in (torch.nn.functional.instance_norm, torch.nn.functional.batch_norm):
+            with pytest.raises((NotImplementedError, ValueError), match="norm: (not implemented for qu?int8|a channel must have more than one)"):
+                norm(x, torch.ones(3), torch.ones(3), None, None, statistics)
+
+
 VIEWS = {
     "alias_copy": (), "as_strided_copy": ((2,), (1,)), "diagonal_copy": (), "expand_copy": ((2, 2, 2),), "permute_copy": ((1, 0),), "select_copy": (0, 0),
     "slice_copy": (), "squeeze_copy": (), "t_copy": (), "transpose_copy": (0, 1), "unfold_copy": (-1, 2, 1), "unsqueeze_copy": (0,), "view_copy": ((4,),),
