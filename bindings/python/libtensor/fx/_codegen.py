@@ -303,7 +303,7 @@ class _PyTreeCodeGen(CodeGen):
 
     def process_inputs(self, *inputs: Any) -> Any:
         """Returns the leaves of the arguments."""
-        return fx_pytree.tree_flatten_spec(inputs, self.pytree_info.in_spec)
+        return pytree.tree_leaves(inputs)
 
     def process_outputs(self, out: Any) -> Any:
         """Returns the outputs in the structure of the traced function's."""
@@ -312,19 +312,15 @@ class _PyTreeCodeGen(CodeGen):
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str, *, expanded_def: bool = False) -> str:
         """Returns the line of the function, and the statement that names the inputs."""
-        if self.pytree_info is None:
-            return super().gen_fn_def(free_vars, maybe_return_annotation, expanded_def=expanded_def)
-        parameters = list(self.pytree_info.orig_args)
-        has_self = bool(parameters) and parameters[0] == "self"
-        if has_self:
-            free_vars = [name for name in free_vars if name.partition(" ")[0] != "self"]
-        definition = super().gen_fn_def(list(parameters), maybe_return_annotation, expanded_def=expanded_def)
-        if not free_vars:
+        given = {name.partition(" ")[0]: name for name in free_vars}
+        parameters = self.pytree_info.orig_args
+        defaults = (f"{name} ={given[name].partition('=')[2]}" if " = " in given.get(name, "") else name for name in parameters)
+        definition = super().gen_fn_def(list(defaults), maybe_return_annotation, expanded_def=expanded_def)
+        inputs = [name for name in given if name != "self"]
+        if not inputs:
             return definition
-        names = ", ".join(name.partition(" ")[0] for name in free_vars)
-        typed = "".join(f"\n    {name}" for name in free_vars if " : " in name)
-        flattened = f"fx_pytree.tree_flatten_spec([{', '.join(parameters[has_self:])}], self._in_spec)"
-        return f"{definition}{typed}\n    {names}, = {flattened}"
+        names = ", ".join((*parameters[: parameters[0] == "self"], *inputs))
+        return f"{definition}\n    {names}, = fx_pytree.tree_flatten_spec([{', '.join(parameters)}], self._in_spec)"
 
     def generate_output(self, output_args: Any, *, descs: Any = None, repr_fn: Callable[[Any], str] = repr) -> str:
         """Returns the statement that returns the outputs in the structure of the traced function's."""

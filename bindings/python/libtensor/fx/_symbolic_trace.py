@@ -237,7 +237,7 @@ class Tracer(TracerBase):
         leaves, in_spec = pytree.tree_flatten(tuple(args))
         if not any(not child.is_leaf() for child in in_spec.children()):
             return root_fn, args
-        codegen = self.graph._codegen = _PyTreeCodeGen(_PyTreeInfo(names[:count], in_spec, None))
+        codegen = self.graph._codegen = _PyTreeCodeGen(_PyTreeInfo(["self", *names[1:count]] if is_module else names[:count], in_spec, None))
 
         def flat(*values):  # type: ignore[no-untyped-def]  # without annotations, which inputs and output would have
             out, out_spec = pytree.tree_flatten(root_fn(*pytree.tree_unflatten(list(values), in_spec)))
@@ -335,12 +335,16 @@ class Tracer(TracerBase):
     def _patch_modules(self, patcher: Patcher, values: dict[str, Any]) -> None:
         """Makes attributes and calls of modules ask the tracer."""
         cache: dict[str, Any] = {}
-        read, call = Module.__getattr__, Module.__call__
+        read, call, thread = _orig_module_getattr, _orig_module_call, threading.get_ident()
 
         def getattr_of_module(mod: Module, attr: str) -> Any:
-            return self.getattr(attr, read(mod, attr), cache)
+            value = read(mod, attr)
+            return self.getattr(attr, value, cache) if threading.get_ident() == thread else value
 
         def call_of_module(mod: Module, *args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() != thread:
+                return call(mod, *args, **kwargs)
+
             def forward(*args: Any, **kwargs: Any) -> Any:
                 return call(mod, *args, **kwargs)
 
