@@ -361,3 +361,67 @@ def test_proxies_outside_of_a_trace_append_to_the_graph():
     made = fx.GraphModule(nn.Module(), graph)
     assert same(made(torch.ones(2)), torch.full((2,), 3.0))
     assert [n.target for n in graph.nodes if n.op == "call_function"] == [torch.relu, getattr, operator.getitem, operator.add]
+
+
+def test_traces_in_traces_and_on_other_threads():
+    from threading import Thread
+
+    other, results = nn.Linear(2, 2), []
+
+    class Nested(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            results.append(fx.symbolic_trace(nn.Sequential(nn.ReLU())).code)
+            thread = Thread(target=lambda: results.append(other(torch.ones(1, 2))))
+            thread.start()
+            thread.join()
+            return self.layer(x)
+
+    traced = fx.symbolic_trace(Nested())
+    assert [n.op for n in traced.graph.nodes] == ["placeholder", "call_module", "output"]
+    assert "(input_1)" in results[0] and same(results[1], other(torch.ones(1, 2)))
+
+
+def test_defaults_with_trees_of_placeholders():
+    class Trees(nn.Module):
+        def forward(self, pair, k=2):
+            return [pair[0] * k, pair[1]]
+
+    traced = fx.symbolic_trace(Trees(), concrete_args={"pair": (fx.PH, fx.PH)})
+    pair = torch.ones(1), torch.zeros(1)
+    assert [t.item() for t in traced(pair)] == [2, 0] and [t.item() for t in traced(pair, 3)] == [3, 0]
+    assert [t.item() for t in fx.Interpreter(traced).run(pair, 4)] == [4, 0]
+
+
+def test_long_graphs_are_copied_and_pickled():
+    def long(x):
+        for _ in range(3000):
+            x = x + 1
+        return x
+
+    traced = fx.symbolic_trace(long)
+    for made in (traced, copy.deepcopy(traced), pickle.loads(pickle.dumps(traced))):
+        assert made(torch.zeros(1)).item() == 3000 and len(made.graph.nodes) == 3002
+
+
+def test_calls_with_tensors_that_are_no_proxies_in_place():
+    def f(x):
+        y = torch.zeros(2)
+        y[0] = x
+        y += x
+        return y
+
+    assert body(f)[1].startswith("setitem = _tensor_constant0.__setitem__(0, x)")
+    assert fx.symbolic_trace(f)(torch.tensor(2.0)).tolist() == [4, 2]
+
+
+def test_hooks_of_modules_are_traced():
+    module = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU()))
+    module[1].register_forward_pre_hook(lambda m, args: (args[0] + 1,))
+    module[1].register_forward_hook(lambda m, args, out: out - 1)
+    x = torch.rand(1, 2)
+    traced = fx.symbolic_trace(module)
+    assert same(traced(x), module(x)) and [n.name for n in traced.graph.nodes if n.op == "call_function"] == ["add", "sub"]

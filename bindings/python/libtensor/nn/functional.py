@@ -2,7 +2,8 @@
 
 import warnings
 
-from .._base.direct import open_to_overrides
+from .._base import overrides as _overrides
+from .._base.direct import open_to_overrides as _open_to_overrides
 from .._base.dtypes import bool_ as _bool
 from .._core.tensor import Tensor
 from .._gen.gen_functions import zeros_like as _zeros_like
@@ -25,12 +26,16 @@ def _chosen(function, input, dim, stacklevel, dtype):
     """Applies `function` along `dim`; without `dim` warns and uses PyTorch's implicit choice of the dimension."""
     if dim is None:
         name = function.__name__
+        if _overrides.hook(input) is not None:
+            taken = _overrides.dispatch(globals()[name], (input,), {"dtype": dtype} if dtype is not None else {})
+            if taken is not _overrides.NOBODY:
+                return taken
         warnings.warn(f"{name}: the dimension is chosen by the number of dimensions, which is deprecated; give dim", stacklevel=stacklevel)
         dim = 0 if input.dim() in (0, 1, 3) else 1
     return function(input, dim, dtype=dtype)
 
 
-@open_to_overrides
+@_open_to_overrides
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     if padding_idx is not None and isinstance(weight, Tensor) and not -len(weight) <= padding_idx < len(weight):
         raise AssertionError(f"Padding_idx must be within num_embeddings: embedding got {padding_idx} for a weight of shape {tuple(weight.shape)}")
@@ -58,7 +63,6 @@ def tanh(input):
     return input.tanh()
 
 
-@open_to_overrides
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """Returns `exp(x) / sum(exp(x))` along `dim`, computed relative to the largest element to avoid overflow. `dtype` is the dtype of the computation
     and the result.
@@ -69,7 +73,6 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _chosen(_softmax, input, dim, _stacklevel, dtype)
 
 
-@open_to_overrides
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """Returns the logarithm of `softmax` along `dim`, computed without cancellation. `dtype` is the dtype of the computation and the result.
 
@@ -79,7 +82,6 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     return _chosen(_log_softmax, input, dim, _stacklevel, dtype)
 
 
-@open_to_overrides
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """Returns `softmax(-input)` along `dim`. `dtype` is the dtype of the computation and the result.
 
@@ -89,7 +91,7 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
     return _chosen(_softmin, input, dim, _stacklevel, dtype)
 
 
-@open_to_overrides
+@_open_to_overrides
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
     """Returns `max(0, d(anchor, positive) - d(anchor, negative) + margin)`, where d is `distance_function`, by default `pairwise_distance`.
 
@@ -114,7 +116,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     return loss if reduction == "none" else getattr(loss, reduction)()
 
 
-@open_to_overrides
+@_open_to_overrides
 def multi_head_attention_forward(
     query,
     key,
@@ -166,7 +168,7 @@ def multi_head_attention_forward(
     return out, weights if need_weights else None
 
 
-@open_to_overrides
+@_open_to_overrides
 def linear_cross_entropy(
     input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, options=None
 ):
