@@ -1284,7 +1284,7 @@ TENSOR_API tensor_status tensor_view_copy_dtype_out(const tensor_t *self, tensor
 // Computes `tensor_expand` as a contiguous copy instead of a view.
 //
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-// copies. A size of -1 keeps that of the dimension. Returns a view.
+// copies. A size of -1 keeps that of the dimension.
 //
 // Default: `implicit` false.
 TENSOR_API tensor_status tensor_expand_copy(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out);
@@ -1293,15 +1293,14 @@ TENSOR_API tensor_status tensor_expand_copy_out(const tensor_t *self, const int6
 
 // Computes `tensor_permute` as a contiguous copy instead of a view.
 //
-// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. Returns a
-// view.
+// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
 TENSOR_API tensor_status tensor_permute_copy(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
 // `tensor_permute_copy` writing to `out`.
 TENSOR_API tensor_status tensor_permute_copy_out(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t *out);
 
 // Computes `tensor_transpose` as a contiguous copy instead of a view.
 //
-// Swaps dimensions `dim0` and `dim1`. Returns a view.
+// Swaps dimensions `dim0` and `dim1`.
 TENSOR_API tensor_status tensor_transpose_copy(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out);
 // `tensor_transpose_copy` writing to `out`.
 TENSOR_API tensor_status tensor_transpose_copy_out(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t *out);
@@ -1316,50 +1315,50 @@ TENSOR_API tensor_status tensor_t_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_squeeze` as a contiguous copy instead of a view.
 //
-// Removes all dimensions of size 1. Returns a view.
+// Removes all dimensions of size 1.
 TENSOR_API tensor_status tensor_squeeze_copy(const tensor_t *self, tensor_t **out);
 // `tensor_squeeze_copy` writing to `out`.
 TENSOR_API tensor_status tensor_squeeze_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_squeeze` as a contiguous copy instead of a view.
 //
-// Removes dimension `dim` if its size is 1. Returns a view.
+// Removes dimension `dim` if its size is 1.
 TENSOR_API tensor_status tensor_squeeze_copy_dim(const tensor_t *self, int64_t dim, tensor_t **out);
 // `tensor_squeeze_copy_dim` writing to `out`.
 TENSOR_API tensor_status tensor_squeeze_copy_dim_out(const tensor_t *self, int64_t dim, tensor_t *out);
 
 // Computes `tensor_squeeze` as a contiguous copy instead of a view.
 //
-// Removes the listed dimensions whose size is 1. Returns a view.
+// Removes the listed dimensions whose size is 1.
 TENSOR_API tensor_status tensor_squeeze_copy_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
 // `tensor_squeeze_copy_dims` writing to `out`.
 TENSOR_API tensor_status tensor_squeeze_copy_dims_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t *out);
 
 // Computes `tensor_unsqueeze` as a contiguous copy instead of a view.
 //
-// Inserts a dimension of size 1 at position `dim`. Returns a view.
+// Inserts a dimension of size 1 at position `dim`.
 TENSOR_API tensor_status tensor_unsqueeze_copy(const tensor_t *self, int64_t dim, tensor_t **out);
 // `tensor_unsqueeze_copy` writing to `out`.
 TENSOR_API tensor_status tensor_unsqueeze_copy_out(const tensor_t *self, int64_t dim, tensor_t *out);
 
 // Computes `tensor_narrow` as a contiguous copy instead of a view.
 //
-// Returns the slice `start:start + length` of dimension `dim`, as a view.
+// Returns the slice `start:start + length` of dimension `dim`.
 TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out);
 // `tensor_narrow_copy` writing to `out`.
 TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out);
 
 // Computes `tensor_select` as a contiguous copy instead of a view.
 //
-// Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
+// Selects the slice at `index` of dimension `dim`, and removes the dimension.
 TENSOR_API tensor_status tensor_select_copy(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out);
 // `tensor_select_copy` writing to `out`.
 TENSOR_API tensor_status tensor_select_copy_out(const tensor_t *self, int64_t dim, int64_t index, tensor_t *out);
 
 // Computes `tensor_slice` as a contiguous copy instead of a view.
 //
-// Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
-// end, and bounds are clamped to the size. `step` must be positive.
+// Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the end, and
+// bounds are clamped to the size. `step` must be positive.
 //
 // Default: `dim` 0, `start` TENSOR_NONE, `end` TENSOR_NONE, `step` 1.
 TENSOR_API tensor_status tensor_slice_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
@@ -1379,16 +1378,16 @@ TENSOR_API tensor_status tensor_as_strided_copy_out(const tensor_t *self, const 
 
 // Computes `tensor_unfold` as a contiguous copy instead of a view.
 //
-// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
-// as a view. The elements of a window are the last dimension of the result.
+// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart.
+// The elements of a window are the last dimension of the result.
 TENSOR_API tensor_status tensor_unfold_copy(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out);
 // `tensor_unfold_copy` writing to `out`.
 TENSOR_API tensor_status tensor_unfold_copy_out(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t *out);
 
 // Computes `tensor_diagonal` as a contiguous copy instead of a view.
 //
-// Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
-// dimension of the result.
+// Returns diagonal `offset` of dimensions `dim1` and `dim2`; the diagonal is the last dimension of
+// the result.
 //
 // Default: `offset` 0, `dim1` 0, `dim2` 1.
 TENSOR_API tensor_status tensor_diagonal_copy(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
@@ -1404,23 +1403,21 @@ TENSOR_API tensor_status tensor_detach_copy_out(const tensor_t *self, tensor_t *
 
 // Computes `tensor_unbind` as a contiguous copy instead of a view.
 //
-// Splits `self` into its slices along dimension `dim`, and removes the dimension. Returns views.
+// Splits `self` into its slices along dimension `dim`, and removes the dimension.
 //
 // Default: `dim` 0. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_unbind_copy(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_split` as a contiguous copy instead of a view.
 //
-// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. Returns
-// views.
+// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller.
 //
 // Default: `dim` 0. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_split_copy(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Computes `tensor_split_with_sizes` as a contiguous copy instead of a view.
 //
-// Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
-// views.
+// Splits dimension `dim` into chunks of the listed sizes, which must sum to its size.
 //
 // Default: `dim` 0. Free `out` with tensor_list_free.
 TENSOR_API tensor_status tensor_split_with_sizes_copy(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
@@ -7552,8 +7549,8 @@ TENSOR_API tensor_status tensor_native_channel_shuffle(const tensor_t *self, int
 TENSOR_API tensor_status tensor_nn_pad(const tensor_t *self, const int64_t *pad, int64_t pad_len, const char *mode, const double *value, tensor_t **out);
 
 // Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
-// (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows whose
-// `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
+// whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
 // tensor.
 //
@@ -7592,8 +7589,8 @@ TENSOR_API tensor_status tensor_embedding_bag(const tensor_t *weight, const tens
 // or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
 // bags are the rows of a matrix `self`; for a vector they start at `offsets`, and with
 // `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
-// the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows whose
-// `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows of `weight`
+// whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
 // tensor.
 //
@@ -8652,15 +8649,14 @@ TENSOR_API tensor_status tensor_csr_spadd(const tensor_t *crow_indices, const te
 
 // Computes `tensor_indices` as a contiguous copy instead of a view.
 //
-// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
-// with the tensor.
+// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz).
 TENSOR_API tensor_status tensor_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_indices_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_values` as a contiguous copy instead of a view.
 //
-// Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
+// Returns the values of a sparse tensor; a COO tensor must be coalesced.
 TENSOR_API tensor_status tensor_values_copy(const tensor_t *self, tensor_t **out);
 // `tensor_values_copy` writing to `out`.
 TENSOR_API tensor_status tensor_values_copy_out(const tensor_t *self, tensor_t *out);
@@ -8668,15 +8664,14 @@ TENSOR_API tensor_status tensor_values_copy_out(const tensor_t *self, tensor_t *
 // Computes `tensor_crow_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-// nnz. Shares memory with the tensor.
+// nnz.
 TENSOR_API tensor_status tensor_crow_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_crow_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_crow_indices_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_col_indices` as a contiguous copy instead of a view.
 //
-// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
-// the tensor.
+// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor.
 TENSOR_API tensor_status tensor_col_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_col_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_col_indices_copy_out(const tensor_t *self, tensor_t *out);
@@ -8684,15 +8679,14 @@ TENSOR_API tensor_status tensor_col_indices_copy_out(const tensor_t *self, tenso
 // Computes `tensor_ccol_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-// by nnz. Shares memory with the tensor.
+// by nnz.
 TENSOR_API tensor_status tensor_ccol_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_ccol_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_ccol_indices_copy_out(const tensor_t *self, tensor_t *out);
 
 // Computes `tensor_row_indices` as a contiguous copy instead of a view.
 //
-// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
-// tensor.
+// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor.
 TENSOR_API tensor_status tensor_row_indices_copy(const tensor_t *self, tensor_t **out);
 // `tensor_row_indices_copy` writing to `out`.
 TENSOR_API tensor_status tensor_row_indices_copy_out(const tensor_t *self, tensor_t *out);

@@ -844,6 +844,8 @@ export class Tensor extends Handle {
    * broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
    * integer, floating-point, complex) must not be higher.
    *
+   * Modifies `input` in place.
+   *
    * Default: `alpha` 1.
    */
   add_(other: TensorLike | Scalar, options?: { alpha?: Scalar }): this;
@@ -859,6 +861,8 @@ export class Tensor extends Handle {
   /**
    * Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`.
    * Shapes are broadcast. bool operands are an error; use `logicalXor` or `logicalNot`.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers, floats and complex. Default: `alpha` 1.
    */
@@ -880,6 +884,8 @@ export class Tensor extends Handle {
    *
    * Alias of `sub`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers, floats and complex. Default: `alpha` 1.
    */
   subtract_(other: TensorLike | Scalar, options?: { alpha?: Scalar }): this;
@@ -898,6 +904,8 @@ export class Tensor extends Handle {
   mul(other: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Multiplies `input` by `other`, element by element. Shapes are broadcast.
+   *
+   * Modifies `input` in place.
    */
   mul_(other: TensorLike | Scalar): this;
   /** Asynchronous `mul_`, executed off the event loop. */
@@ -912,6 +920,8 @@ export class Tensor extends Handle {
    * Multiplies `input` by `other`, element by element. Shapes are broadcast.
    *
    * Alias of `mul`.
+   *
+   * Modifies `input` in place.
    */
   multiply_(other: TensorLike | Scalar): this;
   /** Asynchronous `multiply_`, executed off the event loop. */
@@ -930,6 +940,8 @@ export class Tensor extends Handle {
    * By default, performs true division: integers and bool are converted to the default dtype.
    * `roundingMode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
    * integers remain integers, complex numbers are an error, and so is integer division by 0.
+   *
+   * Modifies `input` in place.
    */
   div_(other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /** Asynchronous `div_`, executed off the event loop. */
@@ -952,6 +964,8 @@ export class Tensor extends Handle {
    * integers remain integers, complex numbers are an error, and so is integer division by 0.
    *
    * Alias of `div`.
+   *
+   * Modifies `input` in place.
    */
   divide_(other: TensorLike | Scalar, options?: { roundingMode?: 'trunc' | 'floor' | null }): this;
   /** Asynchronous `divide_`, executed off the event loop. */
@@ -964,6 +978,8 @@ export class Tensor extends Handle {
   /**
    * Divides `input` by `other`, element by element, without rounding. Equivalent to `div` without a
    * rounding mode.
+   *
+   * Modifies `input` in place.
    */
   trueDivide_(other: TensorLike | Scalar): this;
   /** Asynchronous `trueDivide_`, executed off the event loop. */
@@ -978,6 +994,8 @@ export class Tensor extends Handle {
   /**
    * Divides `input` by `other`, element by element, and rounds towards minus infinity. Shapes are
    * broadcast. Integers remain integers; integer division by 0 is an error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers and floats.
    */
@@ -997,6 +1015,8 @@ export class Tensor extends Handle {
    * (modulo): `input - floor(input / other) * other`. Shapes are broadcast. An integer modulo 0 is
    * an error.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats.
    */
   remainder_(other: TensorLike | Scalar): this;
@@ -1012,6 +1032,8 @@ export class Tensor extends Handle {
   /**
    * Computes the remainder of truncated division, element by element, with the sign of `input`, as
    * C's `fmod`. Shapes are broadcast. An integer modulo 0 is an error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers and floats.
    */
@@ -1031,6 +1053,8 @@ export class Tensor extends Handle {
    * around. Integers to a negative scalar exponent are an error; negative elements of an integer
    * exponent tensor return 0, except for the bases 1 and -1.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers, floats and complex.
    */
   pow_(exponent: TensorLike | Scalar): this;
@@ -1044,6 +1068,8 @@ export class Tensor extends Handle {
   /**
    * Raises `input` to the power `exponent` in float64, or in complex128 if an operand is complex.
    * Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
+   *
+   * Modifies `input` in place.
    */
   floatPower_(exponent: TensorLike | Scalar): this;
   /** Asynchronous `floatPower_`, executed off the event loop. */
@@ -1058,6 +1084,8 @@ export class Tensor extends Handle {
   /**
    * Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
    * error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers, floats and complex.
    */
@@ -1079,6 +1107,8 @@ export class Tensor extends Handle {
    *
    * Alias of `neg`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers, floats and complex.
    */
   negative_(): this;
@@ -1096,6 +1126,8 @@ export class Tensor extends Handle {
   square(options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the square of each element. Integers wrap around; bool is converted to int64.
+   *
+   * Modifies `input` in place.
    */
   square_(): this;
   /** Asynchronous `square_`, executed off the event loop. */
@@ -1108,6 +1140,8 @@ export class Tensor extends Handle {
   /**
    * Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
    * default dtype.
+   *
+   * Modifies `input` in place.
    */
   reciprocal_(): this;
   /** Asynchronous `reciprocal_`, executed off the event loop. */
@@ -1122,6 +1156,8 @@ export class Tensor extends Handle {
   /**
    * Computes the absolute value of each element. That of a complex number is real. The most
    * negative integer has no absolute value, and is returned unchanged.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers, floats and complex.
    */
@@ -1143,6 +1179,8 @@ export class Tensor extends Handle {
    *
    * Alias of `abs`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers, floats and complex.
    */
   absolute_(): this;
@@ -1157,6 +1195,8 @@ export class Tensor extends Handle {
   /**
    * Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   sign_(): this;
@@ -1168,6 +1208,8 @@ export class Tensor extends Handle {
   sgn(options?: { out?: Tensor | null }): Tensor;
   /**
    * Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
+   *
+   * Modifies `input` in place.
    */
   sgn_(): this;
   /** Asynchronous `sgn_`, executed off the event loop. */
@@ -1183,6 +1225,8 @@ export class Tensor extends Handle {
    * Returns the magnitude of `input` with the sign of `other`, element by element. Shapes are
    * broadcast.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   copysign_(other: TensorLike | Scalar): this;
@@ -1197,6 +1241,8 @@ export class Tensor extends Handle {
   addcmul(tensor1: TensorLike, tensor2: TensorLike, options?: { value?: Scalar; out?: Tensor | null }): Tensor;
   /**
    * Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers, floats and complex. Default: `value` 1.
    */
@@ -1217,6 +1263,8 @@ export class Tensor extends Handle {
    * Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast.
    * `tensor1` and `tensor2` must not both be integers.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats and complex. Default: `value` 1.
    */
   addcdiv_(tensor1: TensorLike, options: { tensor2: TensorLike; value?: Scalar }): this;
@@ -1236,6 +1284,8 @@ export class Tensor extends Handle {
    * Interpolates linearly: `input + weight * (end - input)`, element by element. Shapes are
    * broadcast. The tensors must have the same dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats and complex.
    */
   lerp_(end: TensorLike, options: { weight: TensorLike | Scalar }): this;
@@ -1251,6 +1301,8 @@ export class Tensor extends Handle {
   /**
    * Compares element by element whether `input` equals `other`. Shapes are broadcast. Returns a
    * bool tensor.
+   *
+   * Modifies `input` in place.
    */
   eq_(other: TensorLike | Scalar): this;
   /** Asynchronous `eq_`, executed off the event loop. */
@@ -1263,6 +1315,8 @@ export class Tensor extends Handle {
   /**
    * Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns
    * a bool tensor.
+   *
+   * Modifies `input` in place.
    */
   ne_(other: TensorLike | Scalar): this;
   /** Asynchronous `ne_`, executed off the event loop. */
@@ -1279,6 +1333,8 @@ export class Tensor extends Handle {
    * a bool tensor.
    *
    * Alias of `ne`.
+   *
+   * Modifies `input` in place.
    */
   notEqual_(other: TensorLike | Scalar): this;
   /** Asynchronous `notEqual_`, executed off the event loop. */
@@ -1293,6 +1349,8 @@ export class Tensor extends Handle {
   /**
    * Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns
    * a bool tensor. Complex numbers are an error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1314,6 +1372,8 @@ export class Tensor extends Handle {
    *
    * Alias of `lt`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   less_(other: TensorLike | Scalar): this;
@@ -1329,6 +1389,8 @@ export class Tensor extends Handle {
   /**
    * Compares element by element whether `input` is less than or equal to `other`. Shapes are
    * broadcast. Returns a bool tensor. Complex numbers are an error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1350,6 +1412,8 @@ export class Tensor extends Handle {
    *
    * Alias of `le`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   lessEqual_(other: TensorLike | Scalar): this;
@@ -1365,6 +1429,8 @@ export class Tensor extends Handle {
   /**
    * Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
    * Returns a bool tensor. Complex numbers are an error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1386,6 +1452,8 @@ export class Tensor extends Handle {
    *
    * Alias of `gt`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   greater_(other: TensorLike | Scalar): this;
@@ -1401,6 +1469,8 @@ export class Tensor extends Handle {
   /**
    * Compares element by element whether `input` is greater than or equal to `other`. Shapes are
    * broadcast. Returns a bool tensor. Complex numbers are an error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1421,6 +1491,8 @@ export class Tensor extends Handle {
    * broadcast. Returns a bool tensor. Complex numbers are an error.
    *
    * Alias of `ge`.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -1500,6 +1572,8 @@ export class Tensor extends Handle {
   conjPhysical(options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the complex conjugate of each element, or returns `input` if it is real.
+   *
+   * Modifies `input` in place.
    */
   conjPhysical_(): this;
   /** Asynchronous `conjPhysical_`, executed off the event loop. */
@@ -1550,6 +1624,8 @@ export class Tensor extends Handle {
   /**
    * Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
    * tensor.
+   *
+   * Modifies `input` in place.
    */
   fill_(value: TensorLike | Scalar): this;
   /** Asynchronous `fill_`, executed off the event loop. */
@@ -1707,6 +1783,8 @@ export class Tensor extends Handle {
   /**
    * Computes the square root of each element; NaN for negative real numbers. Integers and bool are
    * converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   sqrt_(): this;
   /** Asynchronous `sqrt_`, executed off the event loop. */
@@ -1719,6 +1797,8 @@ export class Tensor extends Handle {
   /**
    * Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
    * converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   rsqrt_(): this;
   /** Asynchronous `rsqrt_`, executed off the event loop. */
@@ -1731,6 +1811,8 @@ export class Tensor extends Handle {
   /**
    * Computes the exponential function of each element: `e**x`. Integers and bool are converted to
    * the default dtype.
+   *
+   * Modifies `input` in place.
    */
   exp_(): this;
   /** Asynchronous `exp_`, executed off the event loop. */
@@ -1743,6 +1825,8 @@ export class Tensor extends Handle {
   /**
    * Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
    * dtype.
+   *
+   * Modifies `input` in place.
    */
   exp2_(): this;
   /** Asynchronous `exp2_`, executed off the event loop. */
@@ -1755,6 +1839,8 @@ export class Tensor extends Handle {
   /**
    * Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted
    * to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   expm1_(): this;
   /** Asynchronous `expm1_`, executed off the event loop. */
@@ -1767,6 +1853,8 @@ export class Tensor extends Handle {
   /**
    * Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
    * Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   log_(): this;
   /** Asynchronous `log_`, executed off the event loop. */
@@ -1779,6 +1867,8 @@ export class Tensor extends Handle {
   /**
    * Computes the base-2 logarithm of each element. Integers and bool are converted to the default
    * dtype.
+   *
+   * Modifies `input` in place.
    */
   log2_(): this;
   /** Asynchronous `log2_`, executed off the event loop. */
@@ -1791,6 +1881,8 @@ export class Tensor extends Handle {
   /**
    * Computes the base-10 logarithm of each element. Integers and bool are converted to the default
    * dtype.
+   *
+   * Modifies `input` in place.
    */
   log10_(): this;
   /** Asynchronous `log10_`, executed off the event loop. */
@@ -1803,6 +1895,8 @@ export class Tensor extends Handle {
   /**
    * Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted
    * to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   log1p_(): this;
   /** Asynchronous `log1p_`, executed off the event loop. */
@@ -1815,6 +1909,8 @@ export class Tensor extends Handle {
   /**
    * Computes the sine of each element, in radians. Integers and bool are converted to the default
    * dtype.
+   *
+   * Modifies `input` in place.
    */
   sin_(): this;
   /** Asynchronous `sin_`, executed off the event loop. */
@@ -1827,6 +1923,8 @@ export class Tensor extends Handle {
   /**
    * Computes the cosine of each element, in radians. Integers and bool are converted to the default
    * dtype.
+   *
+   * Modifies `input` in place.
    */
   cos_(): this;
   /** Asynchronous `cos_`, executed off the event loop. */
@@ -1839,6 +1937,8 @@ export class Tensor extends Handle {
   /**
    * Computes the tangent of each element, in radians. Integers and bool are converted to the
    * default dtype.
+   *
+   * Modifies `input` in place.
    */
   tan_(): this;
   /** Asynchronous `tan_`, executed off the event loop. */
@@ -1851,6 +1951,8 @@ export class Tensor extends Handle {
   /**
    * Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside
    * of [-1, 1]. Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   asin_(): this;
   /** Asynchronous `asin_`, executed off the event loop. */
@@ -1867,6 +1969,8 @@ export class Tensor extends Handle {
    * of [-1, 1]. Integers and bool are converted to the default dtype.
    *
    * Alias of `asin`.
+   *
+   * Modifies `input` in place.
    */
   arcsin_(): this;
   /** Asynchronous `arcsin_`, executed off the event loop. */
@@ -1879,6 +1983,8 @@ export class Tensor extends Handle {
   /**
    * Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
    * outside of [-1, 1]. Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   acos_(): this;
   /** Asynchronous `acos_`, executed off the event loop. */
@@ -1895,6 +2001,8 @@ export class Tensor extends Handle {
    * outside of [-1, 1]. Integers and bool are converted to the default dtype.
    *
    * Alias of `acos`.
+   *
+   * Modifies `input` in place.
    */
   arccos_(): this;
   /** Asynchronous `arccos_`, executed off the event loop. */
@@ -1907,6 +2015,8 @@ export class Tensor extends Handle {
   /**
    * Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
    * converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   atan_(): this;
   /** Asynchronous `atan_`, executed off the event loop. */
@@ -1923,6 +2033,8 @@ export class Tensor extends Handle {
    * converted to the default dtype.
    *
    * Alias of `atan`.
+   *
+   * Modifies `input` in place.
    */
   arctan_(): this;
   /** Asynchronous `arctan_`, executed off the event loop. */
@@ -1935,6 +2047,8 @@ export class Tensor extends Handle {
   /**
    * Computes the hyperbolic sine of each element. Integers and bool are converted to the default
    * dtype.
+   *
+   * Modifies `input` in place.
    */
   sinh_(): this;
   /** Asynchronous `sinh_`, executed off the event loop. */
@@ -1947,6 +2061,8 @@ export class Tensor extends Handle {
   /**
    * Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
    * dtype.
+   *
+   * Modifies `input` in place.
    */
   cosh_(): this;
   /** Asynchronous `cosh_`, executed off the event loop. */
@@ -1959,6 +2075,8 @@ export class Tensor extends Handle {
   /**
    * Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
    * dtype.
+   *
+   * Modifies `input` in place.
    */
   tanh_(): this;
   /** Asynchronous `tanh_`, executed off the event loop. */
@@ -1971,6 +2089,8 @@ export class Tensor extends Handle {
   /**
    * Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
    * default dtype.
+   *
+   * Modifies `input` in place.
    */
   asinh_(): this;
   /** Asynchronous `asinh_`, executed off the event loop. */
@@ -1987,6 +2107,8 @@ export class Tensor extends Handle {
    * default dtype.
    *
    * Alias of `asinh`.
+   *
+   * Modifies `input` in place.
    */
   arcsinh_(): this;
   /** Asynchronous `arcsinh_`, executed off the event loop. */
@@ -1999,6 +2121,8 @@ export class Tensor extends Handle {
   /**
    * Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
    * and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   acosh_(): this;
   /** Asynchronous `acosh_`, executed off the event loop. */
@@ -2015,6 +2139,8 @@ export class Tensor extends Handle {
    * and bool are converted to the default dtype.
    *
    * Alias of `acosh`.
+   *
+   * Modifies `input` in place.
    */
   arccosh_(): this;
   /** Asynchronous `arccosh_`, executed off the event loop. */
@@ -2027,6 +2153,8 @@ export class Tensor extends Handle {
   /**
    * Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
    * 1]. Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   atanh_(): this;
   /** Asynchronous `atanh_`, executed off the event loop. */
@@ -2043,6 +2171,8 @@ export class Tensor extends Handle {
    * 1]. Integers and bool are converted to the default dtype.
    *
    * Alias of `atanh`.
+   *
+   * Modifies `input` in place.
    */
   arctanh_(): this;
   /** Asynchronous `arctanh_`, executed off the event loop. */
@@ -2055,6 +2185,8 @@ export class Tensor extends Handle {
   /**
    * Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
    * converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   sigmoid_(): this;
   /** Asynchronous `sigmoid_`, executed off the event loop. */
@@ -2069,6 +2201,8 @@ export class Tensor extends Handle {
   /**
    * Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
    * the point with y = `input` and x = `other`. Shapes are broadcast.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -2090,6 +2224,8 @@ export class Tensor extends Handle {
    *
    * Alias of `atan2`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   arctan2_(other: TensorLike): this;
@@ -2105,6 +2241,8 @@ export class Tensor extends Handle {
   /**
    * Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of
    * the squares. Shapes are broadcast.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: floats.
    */
@@ -2145,6 +2283,8 @@ export class Tensor extends Handle {
    * Writes `values`, which are broadcast, to the elements at `indices`: `input[indices] = values`.
    * With `accumulate`, values are added, and those of repeated indices accumulate.
    *
+   * Modifies `input` in place.
+   *
    * Default: `accumulate` false.
    */
   indexPut_(indices: List<TensorLike | null> | null, options: { values: TensorLike; accumulate?: boolean }): this;
@@ -2174,6 +2314,8 @@ export class Tensor extends Handle {
   /**
    * Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim
    * tensor that the dtype can represent. `mask` is broadcast.
+   *
+   * Modifies `input` in place.
    */
   maskedFill_(mask: TensorLike, options: { value: TensorLike | Scalar }): this;
   maskedFill_(mask: TensorLike, value: TensorLike | Scalar): this;
@@ -2189,6 +2331,8 @@ export class Tensor extends Handle {
   /**
    * Copies consecutive elements of `source`, in row-major order, to the elements where the bool
    * tensor `mask` is true. `source` must have enough elements.
+   *
+   * Modifies `input` in place.
    */
   maskedScatter_(mask: TensorLike, options: { source: TensorLike }): this;
   maskedScatter_(mask: TensorLike, source: TensorLike): this;
@@ -2247,6 +2391,8 @@ export class Tensor extends Handle {
    * Writes `source` to the elements with the flat row-major indices `index` (int64). With
    * `accumulate`, values are added.
    *
+   * Modifies `input` in place.
+   *
    * Default: `accumulate` false.
    */
   put_(index: TensorLike, options: { source: TensorLike; accumulate?: boolean }): this;
@@ -2287,12 +2433,16 @@ export class Tensor extends Handle {
    * Writes the elements of `src` to `input` at indices along dimension `dim`, the reverse of
    * `gather`: `input[index[i][j]][j] = src[i][j]` for dim = 0. If an element is written several
    * times, the last value is stored.
+   *
+   * Modifies `input` in place.
    */
   scatter_(dim: Int | string, options: { index: TensorLike; src: TensorLike }): this;
   scatter_(dim: Int | string, index: TensorLike, src: TensorLike): this;
   /**
    * Writes the scalar `value` to `input` at indices along dimension `dim`: `input[index[i][j]][j] =
    * value` for dim = 0.
+   *
+   * Modifies `input` in place.
    */
   scatter_(dim: Int | string, options: { index: TensorLike; value: Scalar }): this;
   scatter_(dim: Int | string, index: TensorLike, value: Scalar): this;
@@ -2301,12 +2451,16 @@ export class Tensor extends Handle {
    * `reduce` is "add" or "multiply".
    *
    * Deprecated: use scatter_reduce for reduce with a tensor. The first call reports a warning.
+   *
+   * Modifies `input` in place.
    */
   scatter_(dim: Int | string, options: { index: TensorLike; src: TensorLike; reduce: string }): this;
   scatter_(dim: Int | string, index: TensorLike, src: TensorLike, options: { reduce: string }): this;
   /**
    * Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
    * `reduce` is "add" or "multiply".
+   *
+   * Modifies `input` in place.
    */
   scatter_(dim: Int | string, options: { index: TensorLike; value: Scalar; reduce: string }): this;
   scatter_(dim: Int | string, index: TensorLike, value: Scalar, options: { reduce: string }): this;
@@ -2331,6 +2485,8 @@ export class Tensor extends Handle {
   /**
    * Adds the elements of `src` to `input` at indices along dimension `dim`: `input[index[i][j]][j]
    * += src[i][j]` for dim = 0, in the order of `index`.
+   *
+   * Modifies `input` in place.
    */
   scatterAdd_(dim: Int | string, options: { index: TensorLike; src: TensorLike }): this;
   scatterAdd_(dim: Int | string, index: TensorLike, src: TensorLike): this;
@@ -2350,6 +2506,8 @@ export class Tensor extends Handle {
    * Reduces the elements of `src` with the elements of `input` at indices along dimension `dim`.
    * `reduce` is "sum", "prod", "mean", "amax" or "amin". `includeSelf` includes the previous values
    * in the reduction. Means of integers are rounded down.
+   *
+   * Modifies `input` in place.
    *
    * Default: `includeSelf` true.
    */
@@ -2372,6 +2530,8 @@ export class Tensor extends Handle {
    * the vector `index`: `input[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be
    * representable in the dtype of `input`.
    *
+   * Modifies `input` in place.
+   *
    * Default: `alpha` 1.
    */
   indexAdd_(dim: Int | string, options: { index: TensorLike; source: TensorLike; alpha?: Scalar }): this;
@@ -2388,6 +2548,8 @@ export class Tensor extends Handle {
   /**
    * Copies `source` to the slices of `input` along dimension `dim` at the indices of the int64
    * vector `index`.
+   *
+   * Modifies `input` in place.
    */
   indexCopy_(dim: Int | string, options: { index: TensorLike; source: TensorLike }): this;
   indexCopy_(dim: Int | string, index: TensorLike, source: TensorLike): this;
@@ -2403,6 +2565,8 @@ export class Tensor extends Handle {
   /**
    * Fills the slices of `input` along dimension `dim` at the indices of the int64 vector `index`
    * with `value`.
+   *
+   * Modifies `input` in place.
    */
   indexFill_(dim: Int | string, options: { index: TensorLike; value: TensorLike | Scalar }): this;
   indexFill_(dim: Int | string, index: TensorLike, value: TensorLike | Scalar): this;
@@ -2422,6 +2586,8 @@ export class Tensor extends Handle {
    * Reduces `source` into the slices of `input` along dimension `dim` at the indices of the vector
    * `index`. `reduce` is "prod", "mean", "amax" or "amin". `includeSelf` includes the previous
    * values in the reduction.
+   *
+   * Modifies `input` in place.
    *
    * Default: `includeSelf` true.
    */
@@ -2494,6 +2660,8 @@ export class Tensor extends Handle {
    * Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`,
    * and sets the others to 0.
    *
+   * Modifies `input` in place.
+   *
    * Default: `diagonal` 0.
    */
   tril_(options?: { diagonal?: Int }): this;
@@ -2512,6 +2680,8 @@ export class Tensor extends Handle {
   /**
    * Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`,
    * and sets the others to 0.
+   *
+   * Modifies `input` in place.
    *
    * Default: `diagonal` 0.
    */
@@ -2741,6 +2911,8 @@ export class Tensor extends Handle {
   /**
    * Computes the logical AND of `input` and `other`, element by element, with nonzero as true.
    * Shapes are broadcast. Returns a bool tensor.
+   *
+   * Modifies `input` in place.
    */
   logicalAnd_(other: TensorLike): this;
   /** Asynchronous `logicalAnd_`, executed off the event loop. */
@@ -2753,6 +2925,8 @@ export class Tensor extends Handle {
   /**
    * Computes the logical OR of `input` and `other`, element by element, with nonzero as true.
    * Shapes are broadcast. Returns a bool tensor.
+   *
+   * Modifies `input` in place.
    */
   logicalOr_(other: TensorLike): this;
   /** Asynchronous `logicalOr_`, executed off the event loop. */
@@ -2765,6 +2939,8 @@ export class Tensor extends Handle {
   /**
    * Computes the logical XOR of `input` and `other`, element by element, with nonzero as true.
    * Shapes are broadcast. Returns a bool tensor.
+   *
+   * Modifies `input` in place.
    */
   logicalXor_(other: TensorLike): this;
   /** Asynchronous `logicalXor_`, executed off the event loop. */
@@ -2775,6 +2951,8 @@ export class Tensor extends Handle {
   logicalNot(options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
+   *
+   * Modifies `input` in place.
    */
   logicalNot_(): this;
   /** Asynchronous `logicalNot_`, executed off the event loop. */
@@ -2789,6 +2967,8 @@ export class Tensor extends Handle {
   /**
    * Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
    * Shapes are broadcast.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool and integers.
    */
@@ -2806,6 +2986,8 @@ export class Tensor extends Handle {
    * Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
    * Shapes are broadcast.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool and integers.
    */
   bitwiseOr_(other: TensorLike | Scalar): this;
@@ -2822,6 +3004,8 @@ export class Tensor extends Handle {
    * Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool,
    * the logical XOR. Shapes are broadcast.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool and integers.
    */
   bitwiseXor_(other: TensorLike | Scalar): this;
@@ -2835,6 +3019,8 @@ export class Tensor extends Handle {
   bitwiseNot(options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool and integers.
    */
@@ -2851,6 +3037,8 @@ export class Tensor extends Handle {
   /**
    * Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
    * shift that is negative or at least the number of bits returns 0.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers.
    */
@@ -2869,6 +3057,8 @@ export class Tensor extends Handle {
    * Shifts the bits of `input` to the right by `other`, element by element, with sign extension
    * (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
    * bits returns 0, or -1 for negative elements.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers.
    */
@@ -2950,6 +3140,8 @@ export class Tensor extends Handle {
    * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
    * are ignored. `beta` and `alpha` must be representable in the dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
    */
   addmm_(mat1: TensorLike, options: { mat2: TensorLike; beta?: Scalar; alpha?: Scalar }): this;
@@ -2970,6 +3162,8 @@ export class Tensor extends Handle {
    * Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
    * batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the
    * corresponding operand are ignored. `beta` and `alpha` must be representable in the dtype.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
    */
@@ -2994,6 +3188,8 @@ export class Tensor extends Handle {
    * `alpha` is 0, NaN and infinity in the corresponding operand are ignored. `beta` and `alpha`
    * must be representable in the dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
    */
   addbmm_(batch1: TensorLike, options: { batch2: TensorLike; beta?: Scalar; alpha?: Scalar }): this;
@@ -3015,6 +3211,8 @@ export class Tensor extends Handle {
    * `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
    * are ignored. `beta` and `alpha` must be representable in the dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers, floats and complex. Default: `beta` 1, `alpha` 1.
    */
   addmv_(mat: TensorLike, options: { vec: TensorLike; beta?: Scalar; alpha?: Scalar }): this;
@@ -3035,6 +3233,8 @@ export class Tensor extends Handle {
    * Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
    * `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and
    * `alpha` must be representable in the dtype; integer tensors require integers.
+   *
+   * Modifies `input` in place.
    *
    * Default: `beta` 1, `alpha` 1.
    */
@@ -3064,6 +3264,8 @@ export class Tensor extends Handle {
   /**
    * Replaces elements that are at most `threshold` by `value`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats.
    */
   threshold_(threshold: Scalar, options: { value: Scalar }): this;
@@ -3082,6 +3284,8 @@ export class Tensor extends Handle {
    * Applies the continuously differentiable exponential linear unit element by element: `x` for x >
    * 0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats. Default: `alpha` 1.0.
    */
   celu_(options?: { alpha?: number }): this;
@@ -3094,6 +3298,8 @@ export class Tensor extends Handle {
    * alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
    * (self-normalizing networks).
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats.
    */
   selu_(): this;
@@ -3103,6 +3309,8 @@ export class Tensor extends Handle {
    * Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
    * upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
    * distributed between `lower` and `upper`.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: floats. Default: `lower` 0.125, `upper` 0.3333333333333333, `training` false.
    */
@@ -3118,6 +3326,8 @@ export class Tensor extends Handle {
   /**
    * Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
    * if `train` is true. Otherwise returns `input`.
+   *
+   * Modifies `input` in place.
    */
   dropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   dropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
@@ -3127,6 +3337,8 @@ export class Tensor extends Handle {
   /**
    * Applies `dropout` to whole channels: all elements with the same indices in the first two
    * dimensions are set to 0 together.
+   *
+   * Modifies `input` in place.
    */
   featureDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   featureDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
@@ -3137,6 +3349,8 @@ export class Tensor extends Handle {
    * Applies alpha dropout, for networks of `selu` activations, if `train` is true: replaces each
    * element by the minimum of `selu` with probability `p`, and applies an affine transformation
    * that keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
+   *
+   * Modifies `input` in place.
    */
   alphaDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   alphaDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
@@ -3146,6 +3360,8 @@ export class Tensor extends Handle {
   /**
    * Applies `alphaDropout` to whole channels: all elements with the same indices in the first two
    * dimensions are replaced together.
+   *
+   * Modifies `input` in place.
    */
   featureAlphaDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
   featureAlphaDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
@@ -3579,6 +3795,8 @@ export class Tensor extends Handle {
    * Rounds each element down to an integer. Integers are returned unchanged; bool and complex
    * numbers are an error.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats.
    */
   floor_(): this;
@@ -3595,6 +3813,8 @@ export class Tensor extends Handle {
    * Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
    * are an error.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats.
    */
   ceil_(): this;
@@ -3610,6 +3830,8 @@ export class Tensor extends Handle {
   /**
    * Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
    * bool and complex numbers are an error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers and floats.
    */
@@ -3631,6 +3853,8 @@ export class Tensor extends Handle {
    *
    * Alias of `trunc`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats.
    */
   fix_(): this;
@@ -3649,6 +3873,8 @@ export class Tensor extends Handle {
    * negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
    * `decimals` must be 0 for them.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats. Default: `decimals` 0.
    */
   round_(options?: { decimals?: Int }): this;
@@ -3664,6 +3890,8 @@ export class Tensor extends Handle {
   /**
    * Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
    * error.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: floats.
    */
@@ -3695,6 +3923,8 @@ export class Tensor extends Handle {
    * bound may be omitted, and bounds take part in dtype promotion. NaN propagates from elements and
    * bounds; if `min` exceeds `max`, the result is `max`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   clamp_(options?: { min?: TensorLike | null; max?: TensorLike | null }): this;
@@ -3704,6 +3934,8 @@ export class Tensor extends Handle {
    * Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
    * take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
    * the result is `max`.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -3749,6 +3981,8 @@ export class Tensor extends Handle {
    *
    * Alias of `clamp`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   clip_(options?: { min?: TensorLike | null; max?: TensorLike | null }): this;
@@ -3760,6 +3994,8 @@ export class Tensor extends Handle {
    * the result is `max`.
    *
    * Alias of `clamp`.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -3783,6 +4019,8 @@ export class Tensor extends Handle {
   /**
    * Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   clampMin_(min: TensorLike | Scalar): this;
@@ -3796,6 +4034,8 @@ export class Tensor extends Handle {
   clampMax(max: TensorLike | Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -3839,6 +4079,8 @@ export class Tensor extends Handle {
   /**
    * Applies the rectified linear unit to each element: `max(x, 0)`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats.
    */
   relu_(): this;
@@ -3854,6 +4096,8 @@ export class Tensor extends Handle {
    * Computes the cumulative sum along `dim`. The result is int64 for integers and bool (uint64 for
    * uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
    * float32 is accumulated in float64.
+   *
+   * Modifies `input` in place.
    */
   cumsum_(dim: Int | string, options?: { dtype?: DType | null }): this;
   /** Asynchronous `cumsum_`, executed off the event loop. */
@@ -3868,6 +4112,8 @@ export class Tensor extends Handle {
    * Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
    * for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
    * float32 is accumulated in float64.
+   *
+   * Modifies `input` in place.
    */
   cumprod_(dim: Int | string, options?: { dtype?: DType | null }): this;
   /** Asynchronous `cumprod_`, executed off the event loop. */
@@ -4197,6 +4443,8 @@ export class Tensor extends Handle {
    * Computes the error function of each element. Integers and bool are converted to the default
    * dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   erf_(): this;
@@ -4212,6 +4460,8 @@ export class Tensor extends Handle {
   /**
    * Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
    * Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4229,6 +4479,8 @@ export class Tensor extends Handle {
    * Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
    * are converted to the default dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   erfinv_(): this;
@@ -4244,6 +4496,8 @@ export class Tensor extends Handle {
   /**
    * Computes the natural logarithm of the absolute value of the gamma function of each element.
    * Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4261,6 +4515,8 @@ export class Tensor extends Handle {
    * Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
    * element. Integers and bool are converted to the default dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   digamma_(): this;
@@ -4277,6 +4533,8 @@ export class Tensor extends Handle {
    * Computes the modified Bessel function of the first kind of order 0 of each element. Integers
    * and bool are converted to the default dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   i0_(): this;
@@ -4290,6 +4548,8 @@ export class Tensor extends Handle {
   /**
    * Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
    * Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    */
   sinc_(): this;
   /** Asynchronous `sinc_`, executed off the event loop. */
@@ -4305,6 +4565,8 @@ export class Tensor extends Handle {
   /**
    * Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
    * [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4324,6 +4586,8 @@ export class Tensor extends Handle {
    * Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
    * element. Integers and bool are converted to the default dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats.
    */
   mvlgamma_(p: Int): this;
@@ -4340,6 +4604,8 @@ export class Tensor extends Handle {
    * Computes the regularized lower incomplete gamma function P(`input`, `other`), element by
    * element; NaN for negative arguments. Shapes are broadcast.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats.
    */
   igamma_(other: TensorLike): this;
@@ -4355,6 +4621,8 @@ export class Tensor extends Handle {
   /**
    * Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by
    * element; NaN for negative arguments. Shapes are broadcast.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: floats.
    */
@@ -4386,6 +4654,8 @@ export class Tensor extends Handle {
    * Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
    * Shapes are broadcast.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   xlogy_(other: TensorLike | Scalar): this;
@@ -4402,6 +4672,8 @@ export class Tensor extends Handle {
    * Computes the greatest common divisor of integers, element by element. It is nonnegative, except
    * for the most negative integer with itself or 0. Shapes are broadcast.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers.
    */
   gcd_(other: TensorLike): this;
@@ -4415,6 +4687,8 @@ export class Tensor extends Handle {
   lcm(other: TensorLike, options?: { out?: Tensor | null }): Tensor;
   /**
    * Computes the least common multiple of integers, element by element. Shapes are broadcast.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers.
    */
@@ -4432,6 +4706,8 @@ export class Tensor extends Handle {
    * Returns the next representable value after `input` in the direction of `other`, element by
    * element. Shapes are broadcast.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats.
    */
   nextafter_(other: TensorLike): this;
@@ -4448,6 +4724,8 @@ export class Tensor extends Handle {
    * Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for
    * positive, and `values` for 0. Shapes are broadcast. The dtypes must be equal.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   heaviside_(values: TensorLike): this;
@@ -4461,6 +4739,8 @@ export class Tensor extends Handle {
   /**
    * Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes
    * are broadcast.
+   *
+   * Modifies `input` in place.
    */
   ldexp_(other: TensorLike): this;
   /** Asynchronous `ldexp_`, executed off the event loop. */
@@ -4483,6 +4763,8 @@ export class Tensor extends Handle {
   /**
    * Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the
    * largest and the smallest finite value of the dtype), in both parts of complex numbers.
+   *
+   * Modifies `input` in place.
    */
   nanToNum_(options?: { nan?: number | null; posinf?: number | null; neginf?: number | null }): this;
   nanToNum_(nan: number | null, options?: { posinf?: number | null; neginf?: number | null }): this;
@@ -4502,6 +4784,8 @@ export class Tensor extends Handle {
   /**
    * Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: bool, integers and floats.
    */
   deg2rad_(): this;
@@ -4515,6 +4799,8 @@ export class Tensor extends Handle {
   rad2deg(options?: { out?: Tensor | null }): Tensor;
   /**
    * Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: bool, integers and floats.
    */
@@ -4643,6 +4929,8 @@ export class Tensor extends Handle {
    * `p` must be positive, and `input` must have at least 2 dimensions and a floating-point or
    * complex dtype.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats and complex.
    */
   renorm_(p: Scalar, options: { dim: Int | string; maxnorm: Scalar }): this;
@@ -4742,6 +5030,8 @@ export class Tensor extends Handle {
   /**
    * Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are
    * an error.
+   *
+   * Modifies `input` in place.
    */
   t_(): this;
   /** Asynchronous `t_`, executed off the event loop. */
@@ -4753,6 +5043,8 @@ export class Tensor extends Handle {
   transpose(dim0: Int | string, dim1: Int | string): Tensor;
   /**
    * Swaps dimensions `dim0` and `dim1`. Returns a view.
+   *
+   * Modifies `input` in place.
    */
   transpose_(dim0: Int | string, options: { dim1: Int | string }): this;
   transpose_(dim0: Int | string, dim1: Int | string): this;
@@ -4766,6 +5058,8 @@ export class Tensor extends Handle {
   swapaxes(axis0: Int | string, axis1: Int | string): Tensor;
   /**
    * Swaps two dimensions. Alias of `transpose`, with NumPy's name.
+   *
+   * Modifies `input` in place.
    */
   swapaxes_(axis0: Int | string, options: { axis1: Int | string }): this;
   swapaxes_(axis0: Int | string, axis1: Int | string): this;
@@ -4783,6 +5077,8 @@ export class Tensor extends Handle {
    * Swaps dimensions `dim0` and `dim1`. Returns a view.
    *
    * Alias of `transpose`.
+   *
+   * Modifies `input` in place.
    */
   swapdims_(dim0: Int | string, options: { dim1: Int | string }): this;
   swapdims_(dim0: Int | string, dim1: Int | string): this;
@@ -4861,14 +5157,20 @@ export class Tensor extends Handle {
   squeeze(dim: Ints | string | List<Int | string>): Tensor;
   /**
    * Removes all dimensions of size 1. Returns a view.
+   *
+   * Modifies `input` in place.
    */
   squeeze_(): this;
   /**
    * Removes dimension `dim` if its size is 1. Returns a view.
+   *
+   * Modifies `input` in place.
    */
   squeeze_(dim: Int | string): this;
   /**
    * Removes the listed dimensions whose size is 1. Returns a view.
+   *
+   * Modifies `input` in place.
    */
   squeeze_(...dim: (Int | string)[]): this;
   squeeze_(dim: Ints | string | List<Int | string>): this;
@@ -4886,6 +5188,8 @@ export class Tensor extends Handle {
   unsqueeze(dim: Int): Tensor;
   /**
    * Inserts a dimension of size 1 at position `dim`. Returns a view.
+   *
+   * Modifies `input` in place.
    */
   unsqueeze_(dim: Int): this;
   /** Asynchronous `unsqueeze_`, executed off the event loop. */
@@ -4918,6 +5222,8 @@ export class Tensor extends Handle {
    * Returns a view of the storage of `input` with the given shape, strides (in elements) and
    * storage offset. A geometry outside of the storage and negative strides are an error.
    * `storageOffset` defaults to that of `input`.
+   *
+   * Modifies `input` in place.
    */
   asStrided_(size: Ints, options: { stride: Ints; storageOffset?: Int | null }): this;
   asStrided_(size: Ints, stride: Ints, options?: { storageOffset?: Int | null }): this;
@@ -5069,7 +5375,7 @@ export class Tensor extends Handle {
   /**
    * Computes `narrow` as a contiguous copy instead of a view.
    *
-   * Returns the slice `start:start + length` of dimension `dim`, as a view.
+   * Returns the slice `start:start + length` of dimension `dim`.
    */
   narrowCopy(dim: Int | string, options: { start: Int; length: Int; out?: Tensor | null }): Tensor;
   narrowCopy(dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
@@ -13412,7 +13718,7 @@ export function viewCopyAsync(input: TensorLike, dtype: DType, options?: { out?:
  * Computes `expand` as a contiguous copy instead of a view.
  *
  * Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
- * copies. A size of -1 keeps that of the dimension. Returns a view.
+ * copies. A size of -1 keeps that of the dimension.
  *
  * Default: `implicit` false.
  */
@@ -13428,8 +13734,7 @@ export function expandCopyAsync(input: TensorLike, size: Ints, options?: { impli
 /**
  * Computes `permute` as a contiguous copy instead of a view.
  *
- * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`. Returns a
- * view.
+ * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`.
  */
 export function permuteCopy(input: TensorLike, ...dims: (Int | string)[]): Tensor;
 export function permuteCopy(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { out?: Tensor | null }]): Tensor;
@@ -13443,7 +13748,7 @@ export function permuteCopyAsync(input: TensorLike, dims: Ints | string | List<I
 /**
  * Computes `transpose` as a contiguous copy instead of a view.
  *
- * Swaps dimensions `dim0` and `dim1`. Returns a view.
+ * Swaps dimensions `dim0` and `dim1`.
  */
 export function transposeCopy(input: TensorLike, options: { dim0: Int | string; dim1: Int | string; out?: Tensor | null }): Tensor;
 export function transposeCopy(input: TensorLike, dim0: Int | string, dim1: Int | string, options?: { out?: Tensor | null }): Tensor;
@@ -13462,20 +13767,20 @@ export function tCopyAsync(input: TensorLike, options?: { out?: Tensor | null; s
 /**
  * Computes `squeeze` as a contiguous copy instead of a view.
  *
- * Removes all dimensions of size 1. Returns a view.
+ * Removes all dimensions of size 1.
  */
 export function squeezeCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /**
  * Computes `squeeze` as a contiguous copy instead of a view.
  *
- * Removes dimension `dim` if its size is 1. Returns a view.
+ * Removes dimension `dim` if its size is 1.
  */
 export function squeezeCopy(input: TensorLike, options: { dim: Int | string; out?: Tensor | null }): Tensor;
 export function squeezeCopy(input: TensorLike, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
 /**
  * Computes `squeeze` as a contiguous copy instead of a view.
  *
- * Removes the listed dimensions whose size is 1. Returns a view.
+ * Removes the listed dimensions whose size is 1.
  */
 export function squeezeCopy(input: TensorLike, ...dim: (Int | string)[]): Tensor;
 export function squeezeCopy(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { out?: Tensor | null }]): Tensor;
@@ -13494,7 +13799,7 @@ export function squeezeCopyAsync(input: TensorLike, dim: Ints | string | List<In
 /**
  * Computes `unsqueeze` as a contiguous copy instead of a view.
  *
- * Inserts a dimension of size 1 at position `dim`. Returns a view.
+ * Inserts a dimension of size 1 at position `dim`.
  */
 export function unsqueezeCopy(input: TensorLike, options: { dim: Int; out?: Tensor | null }): Tensor;
 export function unsqueezeCopy(input: TensorLike, dim: Int, options?: { out?: Tensor | null }): Tensor;
@@ -13504,7 +13809,7 @@ export function unsqueezeCopyAsync(input: TensorLike, dim: Int, options?: { out?
 /**
  * Computes `narrow` as a contiguous copy instead of a view.
  *
- * Returns the slice `start:start + length` of dimension `dim`, as a view.
+ * Returns the slice `start:start + length` of dimension `dim`.
  */
 export function narrowCopy(input: TensorLike, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null }): Tensor;
 export function narrowCopy(input: TensorLike, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
@@ -13514,7 +13819,7 @@ export function narrowCopyAsync(input: TensorLike, dim: Int | string, start: Int
 /**
  * Computes `select` as a contiguous copy instead of a view.
  *
- * Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
+ * Selects the slice at `index` of dimension `dim`, and removes the dimension.
  */
 export function selectCopy(input: TensorLike, options: { dim: Int | string; index: Int; out?: Tensor | null }): Tensor;
 export function selectCopy(input: TensorLike, dim: Int | string, index: Int, options?: { out?: Tensor | null }): Tensor;
@@ -13524,8 +13829,8 @@ export function selectCopyAsync(input: TensorLike, dim: Int | string, index: Int
 /**
  * Computes `slice` as a contiguous copy instead of a view.
  *
- * Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
- * end, and bounds are clamped to the size. `step` must be positive.
+ * Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the end, and
+ * bounds are clamped to the size. `step` must be positive.
  *
  * Default: `dim` 0, `step` 1.
  */
@@ -13557,8 +13862,8 @@ export function asStridedCopyAsync(input: TensorLike, size: Ints, stride: Ints, 
 /**
  * Computes `unfold` as a contiguous copy instead of a view.
  *
- * Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
- * as a view. The elements of a window are the last dimension of the result.
+ * Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart.
+ * The elements of a window are the last dimension of the result.
  */
 export function unfoldCopy(input: TensorLike, options: { dimension: Int | string; size: Int; step: Int; out?: Tensor | null }): Tensor;
 export function unfoldCopy(input: TensorLike, dimension: Int | string, size: Int, step: Int, options?: { out?: Tensor | null }): Tensor;
@@ -13568,8 +13873,8 @@ export function unfoldCopyAsync(input: TensorLike, dimension: Int | string, size
 /**
  * Computes `diagonal` as a contiguous copy instead of a view.
  *
- * Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
- * dimension of the result.
+ * Returns diagonal `offset` of dimensions `dim1` and `dim2`; the diagonal is the last dimension of
+ * the result.
  *
  * Default: `offset` 0, `dim1` 0, `dim2` 1.
  */
@@ -13593,7 +13898,7 @@ export function detachCopyAsync(input: TensorLike, options?: { out?: Tensor | nu
 /**
  * Computes `unbind` as a contiguous copy instead of a view.
  *
- * Splits `input` into its slices along dimension `dim`, and removes the dimension. Returns views.
+ * Splits `input` into its slices along dimension `dim`, and removes the dimension.
  *
  * Default: `dim` 0.
  */
@@ -13605,8 +13910,7 @@ export function unbindCopyAsync(input: TensorLike, dim: Int | string, options?: 
 /**
  * Computes `split` as a contiguous copy instead of a view.
  *
- * Splits dimension `dim` into chunks of size `splitSize`; the last one may be smaller. Returns
- * views.
+ * Splits dimension `dim` into chunks of size `splitSize`; the last one may be smaller.
  *
  * Default: `dim` 0.
  */
@@ -13620,8 +13924,7 @@ export function splitCopyAsync(input: TensorLike, splitSize: Int, dim: Int | str
 /**
  * Computes `splitWithSizes` as a contiguous copy instead of a view.
  *
- * Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
- * views.
+ * Splits dimension `dim` into chunks of the listed sizes, which must sum to its size.
  *
  * Default: `dim` 0.
  */
@@ -13657,8 +13960,7 @@ export function viewAsComplexCopyAsync(input: TensorLike, options?: { out?: Tens
 /**
  * Computes `indices` as a contiguous copy instead of a view.
  *
- * Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
- * with the tensor.
+ * Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz).
  */
 export function indicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `indicesCopy`, executed off the event loop. */
@@ -13666,7 +13968,7 @@ export function indicesCopyAsync(input: TensorLike, options?: { out?: Tensor | n
 /**
  * Computes `values` as a contiguous copy instead of a view.
  *
- * Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
+ * Returns the values of a sparse tensor; a COO tensor must be coalesced.
  */
 export function valuesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `valuesCopy`, executed off the event loop. */
@@ -13675,7 +13977,7 @@ export function valuesCopyAsync(input: TensorLike, options?: { out?: Tensor | nu
  * Computes `crowIndices` as a contiguous copy instead of a view.
  *
  * Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
- * nnz. Shares memory with the tensor.
+ * nnz.
  */
 export function crowIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `crowIndicesCopy`, executed off the event loop. */
@@ -13683,8 +13985,7 @@ export function crowIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor
 /**
  * Computes `colIndices` as a contiguous copy instead of a view.
  *
- * Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
- * the tensor.
+ * Returns the column indices of the entries (or blocks) of a CSR or BSR tensor.
  */
 export function colIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `colIndicesCopy`, executed off the event loop. */
@@ -13693,7 +13994,7 @@ export function colIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor 
  * Computes `ccolIndices` as a contiguous copy instead of a view.
  *
  * Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
- * by nnz. Shares memory with the tensor.
+ * by nnz.
  */
 export function ccolIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `ccolIndicesCopy`, executed off the event loop. */
@@ -13701,8 +14002,7 @@ export function ccolIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor
 /**
  * Computes `rowIndices` as a contiguous copy instead of a view.
  *
- * Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
- * tensor.
+ * Returns the row indices of the entries (or blocks) of a CSC or BSC tensor.
  */
 export function rowIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** Asynchronous `rowIndicesCopy`, executed off the event loop. */
@@ -14747,6 +15047,8 @@ export namespace nn {
    * Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negativeSlope
    * * x` otherwise.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats. Default: `negativeSlope` 0.01.
    */
   export function leakyRelu_(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
@@ -14781,6 +15083,8 @@ export namespace nn {
   /**
    * Clamps each element to the range [`minVal`, `maxVal`] (hard tanh). NaN remains NaN.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: integers and floats. Default: `minVal` -1.0, `maxVal` 1.0.
    */
   export function hardtanh_(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar }): Tensor;
@@ -14800,6 +15104,8 @@ export namespace nn {
   export function relu6Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: integers and floats.
    */
@@ -14850,6 +15156,8 @@ export namespace nn {
    * Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
    * / 6`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats.
    */
   export function hardsigmoid_(input: TensorLike): Tensor;
@@ -14865,6 +15173,8 @@ export namespace nn {
   export function hardswishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the hard swish to each element: `x * hardsigmoid(x)`.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: floats.
    */
@@ -14885,6 +15195,8 @@ export namespace nn {
   /**
    * Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
    * 1)` otherwise.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: floats. Default: `alpha` 1.0.
    */
@@ -14959,6 +15271,8 @@ export namespace nn {
   /**
    * Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
    *
+   * Modifies `input` in place.
+   *
    * Dtypes: floats and complex.
    */
   export function silu_(input: TensorLike): Tensor;
@@ -14974,6 +15288,8 @@ export namespace nn {
   export function mishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Applies the Mish activation to each element: `x * tanh(softplus(x))`.
+   *
+   * Modifies `input` in place.
    *
    * Dtypes: floats.
    */
@@ -15417,6 +15733,8 @@ export namespace nn {
    * Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
    * if `training` is true. Otherwise returns `input`.
    *
+   * Modifies `input` in place.
+   *
    * Default: `p` 0.5, `training` true.
    */
   export function dropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
@@ -15450,6 +15768,8 @@ export namespace nn {
   /**
    * Applies `nn.dropout` to whole channels of sequences `input` of shape (N, C, L) or (C, L).
    *
+   * Modifies `input` in place.
+   *
    * Default: `p` 0.5, `training` true.
    */
   export function dropout1d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
@@ -15476,6 +15796,8 @@ export namespace nn {
    * Applies `nn.dropout` to whole channels of images. The first two dimensions of `input` are (N,
    * C).
    *
+   * Modifies `input` in place.
+   *
    * Default: `p` 0.5, `training` true.
    */
   export function dropout2d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
@@ -15501,6 +15823,8 @@ export namespace nn {
   /**
    * Applies `nn.dropout` to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H,
    * W).
+   *
+   * Modifies `input` in place.
    *
    * Default: `p` 0.5, `training` true.
    */
@@ -15530,6 +15854,8 @@ export namespace nn {
    * element by the minimum of `selu` with probability `p`, and applies an affine transformation
    * that keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
    *
+   * Modifies `input` in place.
+   *
    * Default: `p` 0.5, `training` false.
    */
   export function alphaDropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
@@ -15555,6 +15881,8 @@ export namespace nn {
   /**
    * Applies `nn.alphaDropout` to whole channels: all elements with the same indices in the first
    * two dimensions are replaced together.
+   *
+   * Modifies `input` in place.
    *
    * Default: `p` 0.5, `training` false.
    */
@@ -15694,9 +16022,10 @@ export namespace nn {
   export function padAsync(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', value: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Looks up the rows of `weight` of shape (V, D) at the indices `input`. Returns a tensor of shape
-   * (..., D). The row `paddingIdx` receives no gradient. With `maxNorm`, selected rows whose
-   * `normType`-norm exceeds it are first scaled to `maxNorm`, in place. `scaleGradByFreq` divides
-   * gradients by the frequency of the indices, and `sparse` makes the gradient a sparse tensor.
+   * (..., D). The row `paddingIdx` receives no gradient. With `maxNorm`, selected rows of `weight`
+   * whose `normType`-norm exceeds it are first scaled to `maxNorm`, in place. `scaleGradByFreq`
+   * divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
+   * tensor.
    *
    * Default: `normType` 2.0, `scaleGradByFreq` false, `sparse` false.
    */
@@ -15728,7 +16057,7 @@ export namespace nn {
    * (default) or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up
    * rows. The bags are the rows of a matrix `input`; for a vector they start at `offsets`, and with
    * `includeLastOffset` the last offset is the end of the last bag. `perSampleWeights` multiply the
-   * rows of sums. The row `paddingIdx` is ignored. With `maxNorm`, selected rows whose
+   * rows of sums. The row `paddingIdx` is ignored. With `maxNorm`, selected rows of `weight` whose
    * `normType`-norm exceeds it are first scaled to `maxNorm`, in place. `scaleGradByFreq` divides
    * gradients by the frequency of the indices, and `sparse` makes the gradient a sparse tensor.
    *

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -153,6 +154,9 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 	return nil
 }
 
+// aboutView matches what the documentation of a view says about sharing memory.
+var aboutView = regexp.MustCompile(`,\s+as\s+a\s+view|\s+Returns\s+(?:a\s+)?views?\.|\s+Shares\s+memory\s+with\s+the\s+tensor\.`)
+
 // copies fills in the entry of a copy of what a view gives. It is a composition: names, quantizers and gradients are those of its steps.
 func (o *Operator) copies(of *Operator) error {
 	switch {
@@ -181,7 +185,7 @@ func (o *Operator) copies(of *Operator) error {
 	if of.QuantizedRule() == "refuse" {
 		o.Quantized = "refuse"
 	}
-	o.Doc = "Computes `" + of.Name + "` as a contiguous copy instead of a view.\n\n" + of.Doc
+	o.Doc = "Computes `" + of.Name + "` as a contiguous copy instead of a view.\n\n" + aboutView.ReplaceAllString(of.Doc, "")
 	return nil
 }
 

@@ -8060,8 +8060,8 @@ inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "const
 }  // namespace nn
 
 // Looks up the rows of `weight` of shape (V, D) at the indices `self`. Returns a tensor of shape
-// (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows whose
-// `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
+// whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
 // tensor.
 namespace nn {
@@ -8110,8 +8110,8 @@ inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indi
 // or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
 // bags are the rows of a matrix `self`; for a vector they start at `offsets`, and with
 // `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
-// the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows whose
-// `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+// the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows of `weight`
+// whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
 // divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
 // tensor.
 namespace nn {
@@ -14303,7 +14303,7 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype>
 // Computes `expand` as a contiguous copy instead of a view.
 //
 // Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-// copies. A size of -1 keeps that of the dimension. Returns a view.
+// copies. A size of -1 keeps that of the dimension.
 inline Tensor expand_copy(const Tensor &self, const Ints &size, Bool implicit = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_expand_copy(self.get(), size.data(), size.size(), implicit, out.put()));
@@ -14316,8 +14316,7 @@ inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &s
 
 // Computes `permute` as a contiguous copy instead of a view.
 //
-// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`. Returns a
-// view.
+// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
 inline Tensor permute_copy(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
   detail::check(::tensor_permute_copy(self.get(), dims.data(), dims.size(), out.put()));
@@ -14330,7 +14329,7 @@ inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &
 
 // Computes `transpose` as a contiguous copy instead of a view.
 //
-// Swaps dimensions `dim0` and `dim1`. Returns a view.
+// Swaps dimensions `dim0` and `dim1`.
 inline Tensor transpose_copy(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_transpose_copy(self.get(), dim0, dim1, out.put()));
@@ -14357,7 +14356,7 @@ inline void t_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `squeeze` as a contiguous copy instead of a view.
 //
-// Removes all dimensions of size 1. Returns a view.
+// Removes all dimensions of size 1.
 inline Tensor squeeze_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_copy(self.get(), out.put()));
@@ -14370,7 +14369,7 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `squeeze` as a contiguous copy instead of a view.
 //
-// Removes dimension `dim` if its size is 1. Returns a view.
+// Removes dimension `dim` if its size is 1.
 inline Tensor squeeze_copy(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_copy_dim(self.get(), dim, out.put()));
@@ -14383,7 +14382,7 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
 
 // Computes `squeeze` as a contiguous copy instead of a view.
 //
-// Removes the listed dimensions whose size is 1. Returns a view.
+// Removes the listed dimensions whose size is 1.
 inline Tensor squeeze_copy_dims(const Tensor &self, const Ints &dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_copy_dims(self.get(), dim.data(), dim.size(), out.put()));
@@ -14396,7 +14395,7 @@ inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const I
 
 // Computes `unsqueeze` as a contiguous copy instead of a view.
 //
-// Inserts a dimension of size 1 at position `dim`. Returns a view.
+// Inserts a dimension of size 1 at position `dim`.
 inline Tensor unsqueeze_copy(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unsqueeze_copy(self.get(), dim, out.put()));
@@ -14409,7 +14408,7 @@ inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
 
 // Computes `narrow` as a contiguous copy instead of a view.
 //
-// Returns the slice `start:start + length` of dimension `dim`, as a view.
+// Returns the slice `start:start + length` of dimension `dim`.
 inline Tensor narrow_copy(const Tensor &self, Int dim, Int start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow_copy(self.get(), dim, start, length, out.put()));
@@ -14422,7 +14421,7 @@ inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
 
 // Computes `select` as a contiguous copy instead of a view.
 //
-// Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
+// Selects the slice at `index` of dimension `dim`, and removes the dimension.
 inline Tensor select_copy(const Tensor &self, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select_copy(self.get(), dim, index, out.put()));
@@ -14435,8 +14434,8 @@ inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int 
 
 // Computes `slice` as a contiguous copy instead of a view.
 //
-// Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
-// end, and bounds are clamped to the size. `step` must be positive.
+// Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the end, and
+// bounds are clamped to the size. `step` must be positive.
 inline Tensor slice_copy(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice_copy(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
@@ -14464,8 +14463,8 @@ inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Int
 
 // Computes `unfold` as a contiguous copy instead of a view.
 //
-// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
-// as a view. The elements of a window are the last dimension of the result.
+// Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart.
+// The elements of a window are the last dimension of the result.
 inline Tensor unfold_copy(const Tensor &self, Int dimension, Int size, Int step) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unfold_copy(self.get(), dimension, size, step, out.put()));
@@ -14478,8 +14477,8 @@ inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension
 
 // Computes `diagonal` as a contiguous copy instead of a view.
 //
-// Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
-// dimension of the result.
+// Returns diagonal `offset` of dimensions `dim1` and `dim2`; the diagonal is the last dimension of
+// the result.
 inline Tensor diagonal_copy(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_copy(self.get(), offset, dim1, dim2, out.put()));
@@ -14505,7 +14504,7 @@ inline void detach_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `unbind` as a contiguous copy instead of a view.
 //
-// Splits `self` into its slices along dimension `dim`, and removes the dimension. Returns views.
+// Splits `self` into its slices along dimension `dim`, and removes the dimension.
 inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unbind_copy(self.get(), dim, out.put(), out.length()));
@@ -14514,8 +14513,7 @@ inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) {
 
 // Computes `split` as a contiguous copy instead of a view.
 //
-// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. Returns
-// views.
+// Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller.
 inline std::vector<Tensor> split_copy(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_copy(self.get(), split_size, dim, out.put(), out.length()));
@@ -14524,8 +14522,7 @@ inline std::vector<Tensor> split_copy(const Tensor &self, Int split_size, Int di
 
 // Computes `split_with_sizes` as a contiguous copy instead of a view.
 //
-// Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
-// views.
+// Splits dimension `dim` into chunks of the listed sizes, which must sum to its size.
 inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_with_sizes_copy(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
@@ -14562,8 +14559,7 @@ inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `indices` as a contiguous copy instead of a view.
 //
-// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
-// with the tensor.
+// Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz).
 inline Tensor indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_indices_copy(self.get(), out.put()));
@@ -14576,7 +14572,7 @@ inline void indices_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `values` as a contiguous copy instead of a view.
 //
-// Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
+// Returns the values of a sparse tensor; a COO tensor must be coalesced.
 inline Tensor values_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_values_copy(self.get(), out.put()));
@@ -14590,7 +14586,7 @@ inline void values_copy_out(const Tensor &out, const Tensor &self) {
 // Computes `crow_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-// nnz. Shares memory with the tensor.
+// nnz.
 inline Tensor crow_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_crow_indices_copy(self.get(), out.put()));
@@ -14603,8 +14599,7 @@ inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `col_indices` as a contiguous copy instead of a view.
 //
-// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
-// the tensor.
+// Returns the column indices of the entries (or blocks) of a CSR or BSR tensor.
 inline Tensor col_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_col_indices_copy(self.get(), out.put()));
@@ -14618,7 +14613,7 @@ inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
 // Computes `ccol_indices` as a contiguous copy instead of a view.
 //
 // Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-// by nnz. Shares memory with the tensor.
+// by nnz.
 inline Tensor ccol_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_ccol_indices_copy(self.get(), out.put()));
@@ -14631,8 +14626,7 @@ inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
 
 // Computes `row_indices` as a contiguous copy instead of a view.
 //
-// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with the
-// tensor.
+// Returns the row indices of the entries (or blocks) of a CSC or BSC tensor.
 inline Tensor row_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_row_indices_copy(self.get(), out.put()));

@@ -139,6 +139,14 @@ func nodeSpelling(ops []*schema.Operator) spelling {
 	return s
 }
 
+// inPlace is a paragraph about the in-place form of an operator.
+func inPlace(o *schema.Operator, inplace bool, argument func(string) string) string {
+	if !inplace {
+		return ""
+	}
+	return "\nModifies `" + argument(o.Args[0].Name) + "` in place.\n"
+}
+
 // dtypes is a sentence about the dtypes of an operator that does not support all.
 func dtypes(o *schema.Operator) string {
 	if o.DTypes == "all" || o.DTypes == "none" {

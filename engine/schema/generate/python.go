@@ -395,21 +395,23 @@ func (c *code) function(f *pyFunction) {
 	c.line("\n\n@_operator(\"%s\"%s)", strings.Join(names, " "), options)
 	c.line("def %s(%s):", f.name, pyParameters(f.parameters()))
 	c.indent++
-	if len(f.overloads) == 1 {
-		c.docstring(f.overloads[0].op)
-	} else {
-		c.docstring(f.document())
-	}
+	c.docstring(f.document())
 	c.indent--
 }
 
-// document joins the documentation of all overloads.
+// document is the documentation of all overloads.
 func (f *pyFunction) document() *schema.Operator {
-	all := &schema.Operator{}
+	first := f.overloads[0]
+	if len(f.overloads) == 1 {
+		one := *first.op
+		one.Doc += inPlace(first.op, first.inplace, same)
+		return &one
+	}
+	all := &schema.Operator{Example: first.op.Example}
 	for _, v := range f.overloads {
 		all.Doc += fmt.Sprintf("%s(%s)\n%s\n\n", f.name, v.describe(), strings.TrimSpace(pythonSpelling(v.op).document(v.op)))
 	}
-	all.Example = f.overloads[0].op.Example
+	all.Doc += inPlace(first.op, first.inplace, pyName)
 	return all
 }
 

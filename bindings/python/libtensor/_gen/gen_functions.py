@@ -20,6 +20,8 @@ def add_(input, other, *, alpha=1):
     broadcast. `alpha` must be representable in the dtype of the result, and its category (bool,
     integer, floating-point, complex) must not be higher.
 
+    Modifies `input` in place.
+
     >>> torch.add(torch.tensor([1, 2]), 10)
     tensor([11, 12])
     """
@@ -39,6 +41,8 @@ def sub(input, other, *, alpha=1, out=None):
 def sub_(input, other, *, alpha=1):
     """Subtracts `alpha` times `other` from `input`, element by element: `input - alpha * other`. Shapes
     are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
+
+    Modifies `input` in place.
 
     >>> torch.sub(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -63,6 +67,8 @@ def subtract_(input, other, *, alpha=1):
     are broadcast. bool operands are an error; use `logical_xor` or `logical_not`.
 
     Alias of `sub`.
+
+    Modifies `input` in place.
 
     >>> torch.subtract(torch.tensor([1, 2]), 10)
     tensor([-9, -8])
@@ -92,6 +98,8 @@ def mul(input, other, *, out=None):
 def mul_(input, other):
     """Multiplies `input` by `other`, element by element. Shapes are broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.mul(torch.tensor([1, 2]), 10)
     tensor([10, 20])
     """
@@ -113,6 +121,8 @@ def multiply_(input, other):
     """Multiplies `input` by `other`, element by element. Shapes are broadcast.
 
     Alias of `mul`.
+
+    Modifies `input` in place.
 
     >>> torch.multiply(torch.tensor([1, 2]), 10)
     tensor([10, 20])
@@ -141,6 +151,8 @@ def div_(input, other, *, rounding_mode=None):
     By default, performs true division: integers and bool are converted to the default dtype.
     `rounding_mode` "trunc" rounds the quotient towards zero, and "floor" towards minus infinity;
     integers remain integers, complex numbers are an error, and so is integer division by 0.
+
+    Modifies `input` in place.
 
     >>> torch.div(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
@@ -176,6 +188,8 @@ def divide_(input, other, *, rounding_mode=None):
 
     Alias of `div`.
 
+    Modifies `input` in place.
+
     >>> torch.divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
     >>> torch.divide(torch.tensor([7, -7]), 2, rounding_mode='floor')
@@ -198,6 +212,8 @@ def true_divide_(input, other):
     """Divides `input` by `other`, element by element, without rounding. Equivalent to `div` without a
     rounding mode.
 
+    Modifies `input` in place.
+
     >>> torch.true_divide(torch.tensor([7, -7]), 2)
     tensor([ 3.5000, -3.5000])
     """
@@ -217,6 +233,8 @@ def floor_divide(input, other, *, out=None):
 def floor_divide_(input, other):
     """Divides `input` by `other`, element by element, and rounds towards minus infinity. Shapes are
     broadcast. Integers remain integers; integer division by 0 is an error.
+
+    Modifies `input` in place.
 
     >>> torch.floor_divide(torch.tensor([7, -7]), 2)
     tensor([ 3, -4])
@@ -238,6 +256,8 @@ def remainder_(input, other):
     """Computes the remainder of floor division, element by element, with the sign of `other` (modulo):
     `input - floor(input / other) * other`. Shapes are broadcast. An integer modulo 0 is an error.
 
+    Modifies `input` in place.
+
     >>> torch.remainder(torch.tensor([7, -7]), 4)
     tensor([3, 1])
     """
@@ -257,6 +277,8 @@ def fmod(input, other, *, out=None):
 def fmod_(input, other):
     """Computes the remainder of truncated division, element by element, with the sign of `input`, as
     C's `fmod`. Shapes are broadcast. An integer modulo 0 is an error.
+
+    Modifies `input` in place.
 
     >>> torch.fmod(torch.tensor([7, -7]), 4)
     tensor([ 3, -3])
@@ -282,6 +304,8 @@ def pow_(input, exponent):
     around. Integers to a negative scalar exponent are an error; negative elements of an integer
     exponent tensor return 0, except for the bases 1 and -1.
 
+    Modifies `input` in place.
+
     >>> torch.pow(torch.tensor([2., 3.]), 2)
     tensor([4., 9.])
     >>> torch.pow(torch.tensor([2, 3]), torch.tensor([3, 2]))
@@ -304,6 +328,8 @@ def float_power_(input, exponent):
     """Raises `input` to the power `exponent` in float64, or in complex128 if an operand is complex.
     Shapes are broadcast. In-place and `out` forms require a tensor of that dtype.
 
+    Modifies `input` in place.
+
     >>> torch.float_power(torch.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=torch.float64)
     """
@@ -323,6 +349,8 @@ def neg(input, *, out=None):
 def neg_(input):
     """Negates each element: `-input`. Unsigned integers wrap around: -1 is 255 in uint8. bool is an
     error.
+
+    Modifies `input` in place.
 
     >>> torch.neg(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -347,6 +375,8 @@ def negative_(input):
     error.
 
     Alias of `neg`.
+
+    Modifies `input` in place.
 
     >>> torch.negative(torch.tensor([1., -2.]))
     tensor([-1.,  2.])
@@ -375,6 +405,8 @@ def square(input, *, out=None):
 def square_(input):
     """Computes the square of each element. Integers wrap around; bool is converted to int64.
 
+    Modifies `input` in place.
+
     >>> torch.square(torch.tensor([1., -2.]))
     tensor([1., 4.])
     """
@@ -394,6 +426,8 @@ def reciprocal(input, *, out=None):
 def reciprocal_(input):
     """Computes the reciprocal `1 / input` of each element. Integers and bool are converted to the
     default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.reciprocal(torch.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
@@ -416,6 +450,8 @@ def abs(input, *, out=None):
 def abs_(input):
     """Computes the absolute value of each element. That of a complex number is real. The most negative
     integer has no absolute value, and is returned unchanged.
+
+    Modifies `input` in place.
 
     >>> torch.abs(torch.tensor([1., -2.]))
     tensor([1., 2.])
@@ -445,6 +481,8 @@ def absolute_(input):
 
     Alias of `abs`.
 
+    Modifies `input` in place.
+
     >>> torch.absolute(torch.tensor([1., -2.]))
     tensor([1., 2.])
     >>> torch.absolute(torch.tensor([3+4j]))
@@ -465,6 +503,8 @@ def sign(input, *, out=None):
 def sign_(input):
     """Returns the sign of each element: -1, 0 or 1; 0 for NaN. For complex numbers use `sgn`.
 
+    Modifies `input` in place.
+
     >>> torch.sign(torch.tensor([3., 0., -2.]))
     tensor([ 1.,  0., -1.])
     """
@@ -482,6 +522,8 @@ def sgn(input, *, out=None):
 @_operator("sgn", inplace=True)
 def sgn_(input):
     """Returns the sign of each element, extended to complex numbers: `z / |z|`, and 0 for 0.
+
+    Modifies `input` in place.
 
     >>> torch.sgn(torch.tensor([3+4j, 0j]))
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
@@ -503,6 +545,8 @@ def copysign_(input, other):
     """Returns the magnitude of `input` with the sign of `other`, element by element. Shapes are
     broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.copysign(torch.tensor([1., 2.]), -1)
     tensor([-1., -2.])
     """
@@ -520,6 +564,8 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
 @_operator("addcmul", inplace=True)
 def addcmul_(input, tensor1, tensor2, *, value=1):
     """Computes `input + value * tensor1 * tensor2`, element by element. Shapes are broadcast.
+
+    Modifies `input` in place.
 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]), value=10)
     tensor([61.])
@@ -541,6 +587,8 @@ def addcdiv_(input, tensor1, tensor2, *, value=1):
     """Computes `input + value * tensor1 / tensor2`, element by element. Shapes are broadcast. `tensor1`
     and `tensor2` must not both be integers.
 
+    Modifies `input` in place.
+
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]), value=10)
     tensor([21.])
     """
@@ -560,6 +608,8 @@ def lerp(input, end, weight, *, out=None):
 def lerp_(input, end, weight):
     """Interpolates linearly: `input + weight * (end - input)`, element by element. Shapes are broadcast.
     The tensors must have the same dtype.
+
+    Modifies `input` in place.
 
     >>> torch.lerp(torch.tensor([0., 10.]), torch.tensor([10., 20.]), 0.5)
     tensor([ 5., 15.])
@@ -955,6 +1005,8 @@ def eq_(input, other):
     """Compares element by element whether `input` equals `other`. Shapes are broadcast. Returns a bool
     tensor.
 
+    Modifies `input` in place.
+
     >>> torch.eq(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
     """
@@ -974,6 +1026,8 @@ def ne(input, other, *, out=None):
 def ne_(input, other):
     """Compares element by element whether `input` differs from `other`. Shapes are broadcast. Returns a
     bool tensor.
+
+    Modifies `input` in place.
 
     >>> torch.ne(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
@@ -999,6 +1053,8 @@ def not_equal_(input, other):
 
     Alias of `ne`.
 
+    Modifies `input` in place.
+
     >>> torch.not_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
     """
@@ -1018,6 +1074,8 @@ def lt(input, other, *, out=None):
 def lt_(input, other):
     """Compares element by element whether `input` is less than `other`. Shapes are broadcast. Returns a
     bool tensor. Complex numbers are an error.
+
+    Modifies `input` in place.
 
     >>> torch.lt(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
@@ -1043,6 +1101,8 @@ def less_(input, other):
 
     Alias of `lt`.
 
+    Modifies `input` in place.
+
     >>> torch.less(torch.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
@@ -1062,6 +1122,8 @@ def le(input, other, *, out=None):
 def le_(input, other):
     """Compares element by element whether `input` is less than or equal to `other`. Shapes are
     broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Modifies `input` in place.
 
     >>> torch.le(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
@@ -1087,6 +1149,8 @@ def less_equal_(input, other):
 
     Alias of `le`.
 
+    Modifies `input` in place.
+
     >>> torch.less_equal(torch.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
@@ -1106,6 +1170,8 @@ def gt(input, other, *, out=None):
 def gt_(input, other):
     """Compares element by element whether `input` is greater than `other`. Shapes are broadcast.
     Returns a bool tensor. Complex numbers are an error.
+
+    Modifies `input` in place.
 
     >>> torch.gt(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
@@ -1131,6 +1197,8 @@ def greater_(input, other):
 
     Alias of `gt`.
 
+    Modifies `input` in place.
+
     >>> torch.greater(torch.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
@@ -1150,6 +1218,8 @@ def ge(input, other, *, out=None):
 def ge_(input, other):
     """Compares element by element whether `input` is greater than or equal to `other`. Shapes are
     broadcast. Returns a bool tensor. Complex numbers are an error.
+
+    Modifies `input` in place.
 
     >>> torch.ge(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1174,6 +1244,8 @@ def greater_equal_(input, other):
     broadcast. Returns a bool tensor. Complex numbers are an error.
 
     Alias of `ge`.
+
+    Modifies `input` in place.
 
     >>> torch.greater_equal(torch.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
@@ -1365,6 +1437,8 @@ def conj_physical(input, *, out=None):
 def conj_physical_(input):
     """Computes the complex conjugate of each element, or returns `input` if it is real.
 
+    Modifies `input` in place.
+
     >>> torch.conj_physical(torch.tensor([1+2j]))
     tensor([1.-2.j])
     """
@@ -1453,6 +1527,8 @@ def fill(input, value):
 def fill_(input, value):
     """Fills a tensor with `value`: a scalar, which must be representable in the dtype, or a zero-dim
     tensor.
+
+    Modifies `input` in place.
 
     >>> torch.zeros(2).fill_(3)
     tensor([3., 3.])
@@ -2419,6 +2495,8 @@ def sqrt_(input):
     """Computes the square root of each element; NaN for negative real numbers. Integers and bool are
     converted to the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.sqrt(torch.tensor([4., 9.]))
     tensor([2., 3.])
     """
@@ -2438,6 +2516,8 @@ def rsqrt(input, *, out=None):
 def rsqrt_(input):
     """Computes the reciprocal square root of each element: `1 / sqrt(x)`. Integers and bool are
     converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.rsqrt(torch.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
@@ -2459,6 +2539,8 @@ def exp_(input):
     """Computes the exponential function of each element: `e**x`. Integers and bool are converted to
     the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
     """
@@ -2478,6 +2560,8 @@ def exp2(input, *, out=None):
 def exp2_(input):
     """Computes 2 to the power of each element: `2**x`. Integers and bool are converted to the default
     dtype.
+
+    Modifies `input` in place.
 
     >>> torch.exp2(torch.tensor([0., 3.]))
     tensor([1., 8.])
@@ -2499,6 +2583,8 @@ def expm1_(input):
     """Computes `exp(x) - 1` of each element, accurate for x near 0. Integers and bool are converted to
     the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.expm1(torch.tensor([0., 1.]))
     tensor([0.0000, 1.7183])
     """
@@ -2518,6 +2604,8 @@ def log(input, *, out=None):
 def log_(input):
     """Computes the natural logarithm of each element: -inf for 0, NaN for negative real numbers.
     Integers and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.log(torch.tensor([1., 2.]))
     tensor([0.0000, 0.6931])
@@ -2539,6 +2627,8 @@ def log2_(input):
     """Computes the base-2 logarithm of each element. Integers and bool are converted to the default
     dtype.
 
+    Modifies `input` in place.
+
     >>> torch.log2(torch.tensor([1., 8.]))
     tensor([0., 3.])
     """
@@ -2558,6 +2648,8 @@ def log10(input, *, out=None):
 def log10_(input):
     """Computes the base-10 logarithm of each element. Integers and bool are converted to the default
     dtype.
+
+    Modifies `input` in place.
 
     >>> torch.log10(torch.tensor([1., 100.]))
     tensor([0., 2.])
@@ -2579,6 +2671,8 @@ def log1p_(input):
     """Computes `log(1 + x)` of each element, accurate for x near 0. Integers and bool are converted to
     the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.log1p(torch.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
     """
@@ -2598,6 +2692,8 @@ def sin(input, *, out=None):
 def sin_(input):
     """Computes the sine of each element, in radians. Integers and bool are converted to the default
     dtype.
+
+    Modifies `input` in place.
 
     >>> torch.sin(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
@@ -2619,6 +2715,8 @@ def cos_(input):
     """Computes the cosine of each element, in radians. Integers and bool are converted to the default
     dtype.
 
+    Modifies `input` in place.
+
     >>> torch.cos(torch.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
     """
@@ -2639,6 +2737,8 @@ def tan_(input):
     """Computes the tangent of each element, in radians. Integers and bool are converted to the default
     dtype.
 
+    Modifies `input` in place.
+
     >>> torch.tan(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
     """
@@ -2658,6 +2758,8 @@ def asin(input, *, out=None):
 def asin_(input):
     """Computes the arcsine (inverse sine) of each element, in radians; NaN for real numbers outside of
     [-1, 1]. Integers and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.asin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
@@ -2683,6 +2785,8 @@ def arcsin_(input):
 
     Alias of `asin`.
 
+    Modifies `input` in place.
+
     >>> torch.arcsin(torch.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
     """
@@ -2702,6 +2806,8 @@ def acos(input, *, out=None):
 def acos_(input):
     """Computes the arccosine (inverse cosine) of each element, in radians; NaN for real numbers
     outside of [-1, 1]. Integers and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.acos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
@@ -2727,6 +2833,8 @@ def arccos_(input):
 
     Alias of `acos`.
 
+    Modifies `input` in place.
+
     >>> torch.arccos(torch.tensor([1., 0.]))
     tensor([0.0000, 1.5708])
     """
@@ -2746,6 +2854,8 @@ def atan(input, *, out=None):
 def atan_(input):
     """Computes the arctangent (inverse tangent) of each element, in radians. Integers and bool are
     converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.atan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
@@ -2771,6 +2881,8 @@ def arctan_(input):
 
     Alias of `atan`.
 
+    Modifies `input` in place.
+
     >>> torch.arctan(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
     """
@@ -2790,6 +2902,8 @@ def sinh(input, *, out=None):
 def sinh_(input):
     """Computes the hyperbolic sine of each element. Integers and bool are converted to the default
     dtype.
+
+    Modifies `input` in place.
 
     >>> torch.sinh(torch.tensor([0., 1.]))
     tensor([0.0000, 1.1752])
@@ -2811,6 +2925,8 @@ def cosh_(input):
     """Computes the hyperbolic cosine of each element. Integers and bool are converted to the default
     dtype.
 
+    Modifies `input` in place.
+
     >>> torch.cosh(torch.tensor([0., 1.]))
     tensor([1.0000, 1.5431])
     """
@@ -2831,6 +2947,8 @@ def tanh_(input):
     """Computes the hyperbolic tangent of each element. Integers and bool are converted to the default
     dtype.
 
+    Modifies `input` in place.
+
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
     """
@@ -2850,6 +2968,8 @@ def asinh(input, *, out=None):
 def asinh_(input):
     """Computes the inverse hyperbolic sine of each element. Integers and bool are converted to the
     default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.asinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
@@ -2875,6 +2995,8 @@ def arcsinh_(input):
 
     Alias of `asinh`.
 
+    Modifies `input` in place.
+
     >>> torch.arcsinh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8814])
     """
@@ -2894,6 +3016,8 @@ def acosh(input, *, out=None):
 def acosh_(input):
     """Computes the inverse hyperbolic cosine of each element; NaN for real numbers below 1. Integers
     and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.acosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
@@ -2919,6 +3043,8 @@ def arccosh_(input):
 
     Alias of `acosh`.
 
+    Modifies `input` in place.
+
     >>> torch.arccosh(torch.tensor([1., 2.]))
     tensor([0.0000, 1.3170])
     """
@@ -2938,6 +3064,8 @@ def atanh(input, *, out=None):
 def atanh_(input):
     """Computes the inverse hyperbolic tangent of each element; NaN for real numbers outside of [-1,
     1]. Integers and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.atanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
@@ -2963,6 +3091,8 @@ def arctanh_(input):
 
     Alias of `atanh`.
 
+    Modifies `input` in place.
+
     >>> torch.arctanh(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.5493])
     """
@@ -2983,6 +3113,8 @@ def sigmoid_(input):
     """Computes the logistic sigmoid of each element: `1 / (1 + exp(-x))`. Integers and bool are
     converted to the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.sigmoid(torch.tensor([0., 2.]))
     tensor([0.5000, 0.8808])
     """
@@ -3002,6 +3134,8 @@ def atan2(input, other, *, out=None):
 def atan2_(input, other):
     """Computes the arctangent of `input / other`, element by element, in radians, in the quadrant of
     the point with y = `input` and x = `other`. Shapes are broadcast.
+
+    Modifies `input` in place.
 
     >>> torch.atan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
@@ -3027,6 +3161,8 @@ def arctan2_(input, other):
 
     Alias of `atan2`.
 
+    Modifies `input` in place.
+
     >>> torch.arctan2(torch.tensor([1., -1.]), torch.tensor([1., 1.]))
     tensor([ 0.7854, -0.7854])
     """
@@ -3046,6 +3182,8 @@ def hypot(input, other, *, out=None):
 def hypot_(input, other):
     """Computes the hypotenuse `sqrt(input**2 + other**2)`, element by element, without overflow of the
     squares. Shapes are broadcast.
+
+    Modifies `input` in place.
 
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
@@ -3092,6 +3230,8 @@ def index_put_(input, indices, values, accumulate=False):
     """Writes `values`, which are broadcast, to the elements at `indices`: `input[indices] = values`.
     With `accumulate`, values are added, and those of repeated indices accumulate.
 
+    Modifies `input` in place.
+
     >>> torch.zeros(3).index_put_((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
     tensor([3., 0., 0.])
     """
@@ -3132,6 +3272,8 @@ def masked_fill_(input, mask, value):
     """Fills the elements where the bool tensor `mask` is true with `value`, a scalar or zero-dim
     tensor that the dtype can represent. `mask` is broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.masked_fill(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), 0)
     tensor([0, 2, 0])
     """
@@ -3151,6 +3293,8 @@ def masked_scatter(input, mask, source):
 def masked_scatter_(input, mask, source):
     """Copies consecutive elements of `source`, in row-major order, to the elements where the bool
     tensor `mask` is true. `source` must have enough elements.
+
+    Modifies `input` in place.
 
     >>> torch.masked_scatter(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]), torch.tensor([8, 9]))
     tensor([8, 2, 9])
@@ -3251,6 +3395,8 @@ def put_(input, index, source, accumulate=False):
     """Writes `source` to the elements with the flat row-major indices `index` (int64). With
     `accumulate`, values are added.
 
+    Modifies `input` in place.
+
     >>> torch.put(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]), torch.tensor([8, 9]))
     tensor([[8, 2],
             [3, 9]])
@@ -3304,6 +3450,9 @@ def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
     Combines the scalar `value` with the elements of `input` at indices along dimension `dim`.
     `reduce` is "add" or "multiply".
 
+
+    Modifies `input` in place.
+
     >>> torch.zeros(3).scatter(0, torch.tensor([2, 0]), torch.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
@@ -3323,6 +3472,8 @@ def scatter_add(input, dim, index, src, *, out=None):
 def scatter_add_(input, dim, index, src):
     """Adds the elements of `src` to `input` at indices along dimension `dim`: `input[index[i][j]][j] +=
     src[i][j]` for dim = 0, in the order of `index`.
+
+    Modifies `input` in place.
 
     >>> torch.scatter_add(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]))
     tensor([3., 0., 3.])
@@ -3345,6 +3496,8 @@ def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True):
     """Reduces the elements of `src` with the elements of `input` at indices along dimension `dim`.
     `reduce` is "sum", "prod", "mean", "amax" or "amin". `include_self` includes the previous values
     in the reduction. Means of integers are rounded down.
+
+    Modifies `input` in place.
 
     >>> torch.scatter_reduce(torch.zeros(3), 0, torch.tensor([0, 0, 2]), torch.tensor([1.0, 2, 3]), "amax")
     tensor([2., 0., 3.])
@@ -3386,6 +3539,8 @@ def index_add_(input, dim, index, source, *, alpha=1):
     vector `index`: `input[index[i]] += alpha * source[i]` for dim = 0. `alpha` must be representable
     in the dtype of `input`.
 
+    Modifies `input` in place.
+
     >>> torch.zeros(3).index_add(0, torch.tensor([0, 0]), torch.ones(2))
     tensor([2., 0., 0.])
     """
@@ -3406,6 +3561,8 @@ def index_copy_(input, dim, index, source):
     """Copies `source` to the slices of `input` along dimension `dim` at the indices of the int64 vector
     `index`.
 
+    Modifies `input` in place.
+
     >>> torch.index_copy(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2]))
     tensor([2., 0., 1.])
     """
@@ -3425,6 +3582,8 @@ def index_fill(input, dim, index, value):
 def index_fill_(input, dim, index, value):
     """Fills the slices of `input` along dimension `dim` at the indices of the int64 vector `index` with
     `value`.
+
+    Modifies `input` in place.
 
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([2, 0]), 7)
     tensor([7., 0., 7.])
@@ -3447,6 +3606,8 @@ def index_reduce_(input, dim, index, source, reduce, *, include_self=True):
     """Reduces `source` into the slices of `input` along dimension `dim` at the indices of the vector
     `index`. `reduce` is "prod", "mean", "amax" or "amin". `include_self` includes the previous
     values in the reduction.
+
+    Modifies `input` in place.
 
     >>> torch.index_reduce(torch.ones(3), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3]), "prod")
     tensor([6., 1., 1.])
@@ -3773,6 +3934,8 @@ def tril_(input, diagonal=0):
     """Returns the lower triangle of matrices: keeps the elements on and below diagonal `diagonal`, and
     sets the others to 0.
 
+    Modifies `input` in place.
+
     >>> torch.tril(torch.ones(2, 2))
     tensor([[1., 0.],
             [1., 1.]])
@@ -3794,6 +3957,8 @@ def triu(input, diagonal=0, *, out=None):
 def triu_(input, diagonal=0):
     """Returns the upper triangle of matrices: keeps the elements on and above diagonal `diagonal`, and
     sets the others to 0.
+
+    Modifies `input` in place.
 
     >>> torch.triu(torch.ones(2, 2))
     tensor([[1., 1.],
@@ -4933,6 +5098,8 @@ def logical_and_(input, other):
     """Computes the logical AND of `input` and `other`, element by element, with nonzero as true. Shapes
     are broadcast. Returns a bool tensor.
 
+    Modifies `input` in place.
+
     >>> torch.logical_and(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
     """
@@ -4952,6 +5119,8 @@ def logical_or(input, other, *, out=None):
 def logical_or_(input, other):
     """Computes the logical OR of `input` and `other`, element by element, with nonzero as true. Shapes
     are broadcast. Returns a bool tensor.
+
+    Modifies `input` in place.
 
     >>> torch.logical_or(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([ True, False])
@@ -4973,6 +5142,8 @@ def logical_xor_(input, other):
     """Computes the logical XOR of `input` and `other`, element by element, with nonzero as true. Shapes
     are broadcast. Returns a bool tensor.
 
+    Modifies `input` in place.
+
     >>> torch.logical_xor(torch.tensor([True, False]), torch.tensor([1, 0]))
     tensor([False, False])
     """
@@ -4990,6 +5161,8 @@ def logical_not(input, *, out=None):
 @_operator("logical_not", inplace=True)
 def logical_not_(input):
     """Computes the logical NOT of each element: true where it is 0. Returns a bool tensor.
+
+    Modifies `input` in place.
 
     >>> torch.logical_not(torch.tensor([0, 1, 2]))
     tensor([ True, False, False])
@@ -5011,6 +5184,8 @@ def bitwise_and_(input, other):
     """Computes the bitwise AND of `input` and `other`, element by element; for bool, the logical AND.
     Shapes are broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.bitwise_and(torch.tensor([5, 6]), 3)
     tensor([1, 2])
     """
@@ -5030,6 +5205,8 @@ def bitwise_or(input, other, *, out=None):
 def bitwise_or_(input, other):
     """Computes the bitwise OR of `input` and `other`, element by element; for bool, the logical OR.
     Shapes are broadcast.
+
+    Modifies `input` in place.
 
     >>> torch.bitwise_or(torch.tensor([5, 6]), 3)
     tensor([7, 7])
@@ -5051,6 +5228,8 @@ def bitwise_xor_(input, other):
     """Computes the bitwise XOR (exclusive or) of `input` and `other`, element by element; for bool, the
     logical XOR. Shapes are broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.bitwise_xor(torch.tensor([5, 6]), 3)
     tensor([6, 5])
     """
@@ -5068,6 +5247,8 @@ def bitwise_not(input, *, out=None):
 @_operator("bitwise_not", inplace=True)
 def bitwise_not_(input):
     """Computes the bitwise NOT (complement) of each element; for bool, the logical NOT.
+
+    Modifies `input` in place.
 
     >>> torch.bitwise_not(torch.tensor([0, 5]))
     tensor([-1, -6])
@@ -5088,6 +5269,8 @@ def bitwise_left_shift(input, other, *, out=None):
 def bitwise_left_shift_(input, other):
     """Shifts the bits of `input` to the left by `other`, element by element. Shapes are broadcast. A
     shift that is negative or at least the number of bits returns 0.
+
+    Modifies `input` in place.
 
     >>> torch.bitwise_left_shift(torch.tensor([8, -8]), 1)
     tensor([ 16, -16])
@@ -5110,6 +5293,8 @@ def bitwise_right_shift_(input, other):
     """Shifts the bits of `input` to the right by `other`, element by element, with sign extension
     (arithmetic shift). Shapes are broadcast. A shift that is negative or at least the number of
     bits returns 0, or -1 for negative elements.
+
+    Modifies `input` in place.
 
     >>> torch.bitwise_right_shift(torch.tensor([8, -8]), 1)
     tensor([ 4, -4])
@@ -5235,6 +5420,8 @@ def addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand are
     ignored. `beta` and `alpha` must be representable in the dtype.
 
+    Modifies `input` in place.
+
     >>> torch.addmm(torch.ones(2), torch.eye(2), torch.tensor([[1.0, 2], [3, 4]]), alpha=2)
     tensor([[3., 5.],
             [7., 9.]])
@@ -5257,6 +5444,8 @@ def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     """Computes a batched matrix product and adds it to matrices: `beta * input + alpha * (batch1 @
     batch2)`. `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding
     operand are ignored. `beta` and `alpha` must be representable in the dtype.
+
+    Modifies `input` in place.
 
     >>> torch.baddbmm(torch.ones(1, 1, 2), torch.ones(1, 1, 3), torch.ones(1, 3, 2))
     tensor([[[4., 4.]]])
@@ -5282,6 +5471,8 @@ def addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     0, NaN and infinity in the corresponding operand are ignored. `beta` and `alpha` must be
     representable in the dtype.
 
+    Modifies `input` in place.
+
     >>> torch.addbmm(torch.zeros(1, 2), torch.ones(4, 1, 3), torch.ones(4, 3, 2))
     tensor([[12., 12.]])
     """
@@ -5303,6 +5494,8 @@ def addmv_(input, mat, vec, *, beta=1, alpha=1):
     """Computes a matrix-vector product and adds it to a vector: `beta * input + alpha * (mat @ vec)`.
     `input` is broadcast. If `beta` or `alpha` is 0, NaN and infinity in the corresponding operand
     are ignored. `beta` and `alpha` must be representable in the dtype.
+
+    Modifies `input` in place.
 
     >>> torch.addmv(torch.ones(2), torch.eye(2), torch.tensor([3.0, 4]))
     tensor([4., 5.])
@@ -5326,6 +5519,8 @@ def addr_(input, vec1, vec2, *, beta=1, alpha=1):
     """Computes an outer product and adds it to a matrix: `beta * input + alpha * outer(vec1, vec2)`.
     `input` is broadcast. If `beta` is 0, NaN and infinity in `input` are ignored. `beta` and `alpha`
     must be representable in the dtype; integer tensors require integers.
+
+    Modifies `input` in place.
 
     >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2]), torch.tensor([3.0, 4]))
     tensor([[3., 4.],
@@ -5496,6 +5691,8 @@ def threshold(input, threshold, value, *, out=None):
 def threshold_(input, threshold, value):
     """Replaces elements that are at most `threshold` by `value`.
 
+    Modifies `input` in place.
+
     >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
     """
@@ -5525,6 +5722,8 @@ def celu_(input, alpha=1.0):
     """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
     0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
 
+    Modifies `input` in place.
+
     >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
     """
@@ -5547,6 +5746,8 @@ def selu_(input):
     alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
     (self-normalizing networks).
 
+    Modifies `input` in place.
+
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
     """
@@ -5568,6 +5769,8 @@ def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, gene
     """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
     upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
     distributed between `lower` and `upper`.
+
+    Modifies `input` in place.
 
     >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
@@ -5705,6 +5908,8 @@ def dropout_(input, p, train, *, generator=None):
     """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
     if `train` is true. Otherwise returns `input`.
 
+    Modifies `input` in place.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.dropout(torch.ones(4), 0.5, train=True)
     tensor([0., 0., 2., 0.])
@@ -5728,6 +5933,8 @@ def feature_dropout(input, p, train, *, generator=None):
 def feature_dropout_(input, p, train, *, generator=None):
     """Applies `dropout` to whole channels: all elements with the same indices in the first two
     dimensions are set to 0 together.
+
+    Modifies `input` in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
@@ -5755,6 +5962,8 @@ def alpha_dropout_(input, p, train, *, generator=None):
     element by the minimum of `selu` with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
 
+    Modifies `input` in place.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.alpha_dropout(torch.ones(4), 0.5, train=True)
     tensor([-0.7792, -0.7792,  1.6656, -0.7792])
@@ -5776,6 +5985,8 @@ def feature_alpha_dropout(input, p, train, *, generator=None):
 def feature_alpha_dropout_(input, p, train, *, generator=None):
     """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
     dimensions are replaced together.
+
+    Modifies `input` in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_alpha_dropout(torch.ones(1, 3, 1), 0.5, train=True).flatten()
@@ -7474,6 +7685,8 @@ def floor_(input):
     """Rounds each element down to an integer. Integers are returned unchanged; bool and complex
     numbers are an error.
 
+    Modifies `input` in place.
+
     >>> torch.floor(torch.tensor([1.5, -1.5]))
     tensor([ 1., -2.])
     """
@@ -7494,6 +7707,8 @@ def ceil_(input):
     """Rounds each element up to an integer. Integers are returned unchanged; bool and complex numbers
     are an error.
 
+    Modifies `input` in place.
+
     >>> torch.ceil(torch.tensor([1.5, -1.5]))
     tensor([ 2., -1.])
     """
@@ -7513,6 +7728,8 @@ def trunc(input, *, out=None):
 def trunc_(input):
     """Rounds each element towards zero to an integer (truncates). Integers are returned unchanged;
     bool and complex numbers are an error.
+
+    Modifies `input` in place.
 
     >>> torch.trunc(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
@@ -7538,6 +7755,8 @@ def fix_(input):
 
     Alias of `trunc`.
 
+    Modifies `input` in place.
+
     >>> torch.fix(torch.tensor([1.5, -1.5]))
     tensor([ 1., -1.])
     """
@@ -7562,6 +7781,8 @@ def round_(input, *, decimals=0):
     negative `decimals` round to tens, hundreds and so on. Integers are returned unchanged, and
     `decimals` must be 0 for them.
 
+    Modifies `input` in place.
+
     >>> torch.round(torch.tensor([0.5, 1.5, -2.6]))
     tensor([ 0.,  2., -3.])
     >>> torch.round(torch.tensor([1.234]), decimals=2)
@@ -7583,6 +7804,8 @@ def frac(input, *, out=None):
 def frac_(input):
     """Computes the fractional part of each element, with its sign: `x - trunc(x)`. Integers are an
     error.
+
+    Modifies `input` in place.
 
     >>> torch.frac(torch.tensor([1.5, -2.25]))
     tensor([ 0.5000, -0.2500])
@@ -7617,6 +7840,9 @@ def clamp_(input, min=None, max=None):
     Clamps (limits) each element to the range [`min`, `max`]. One bound may be omitted, and bounds
     take part in dtype promotion. NaN propagates from elements and bounds; if `min` exceeds `max`,
     the result is `max`.
+
+
+    Modifies `input` in place.
 
     >>> torch.clamp(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
@@ -7660,6 +7886,9 @@ def clip_(input, min=None, max=None):
 
     Alias of `clamp`.
 
+
+    Modifies `input` in place.
+
     >>> torch.clip(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([3., 3.]))
     tensor([2., 3.])
     """
@@ -7678,6 +7907,8 @@ def clamp_min(input, min, *, out=None):
 def clamp_min_(input, min):
     """Clamps each element to at least `min`. Equivalent to `clamp` with one bound.
 
+    Modifies `input` in place.
+
     >>> torch.clamp_min(torch.tensor([-1., 3.]), 1)
     tensor([1., 3.])
     """
@@ -7695,6 +7926,8 @@ def clamp_max(input, max, *, out=None):
 @_operator("clamp_max", inplace=True)
 def clamp_max_(input, max):
     """Clamps each element to at most `max`. Equivalent to `clamp` with one bound.
+
+    Modifies `input` in place.
 
     >>> torch.clamp_max(torch.tensor([-1., 3.]), 1)
     tensor([-1.,  1.])
@@ -7754,6 +7987,8 @@ def relu(input):
 def relu_(input):
     """Applies the rectified linear unit to each element: `max(x, 0)`.
 
+    Modifies `input` in place.
+
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
@@ -7776,6 +8011,8 @@ def cumsum_(input, dim, *, dtype=None):
     uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error. float32
     is accumulated in float64.
 
+    Modifies `input` in place.
+
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
     """
@@ -7797,6 +8034,8 @@ def cumprod_(input, dim, *, dtype=None):
     """Computes the cumulative product along `dim`. The result is int64 for integers and bool (uint64
     for uint64), unless `dtype` is given. In place the dtype is unchanged, and bool is an error.
     float32 is accumulated in float64.
+
+    Modifies `input` in place.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -8413,6 +8652,8 @@ def erf_(input):
     """Computes the error function of each element. Integers and bool are converted to the default
     dtype.
 
+    Modifies `input` in place.
+
     >>> torch.erf(torch.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
     """
@@ -8432,6 +8673,8 @@ def erfc(input, *, out=None):
 def erfc_(input):
     """Computes the complementary error function of each element: `1 - erf(x)`, accurate for large x.
     Integers and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.erfc(torch.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
@@ -8453,6 +8696,8 @@ def erfinv_(input):
     """Computes the inverse error function of each element; NaN outside of [-1, 1]. Integers and bool
     are converted to the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.erfinv(torch.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
     """
@@ -8472,6 +8717,8 @@ def lgamma(input, *, out=None):
 def lgamma_(input):
     """Computes the natural logarithm of the absolute value of the gamma function of each element.
     Integers and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.lgamma(torch.tensor([0.5, 5.]))
     tensor([0.5724, 3.1781])
@@ -8493,6 +8740,8 @@ def digamma_(input):
     """Computes the digamma function (psi), the logarithmic derivative of the gamma function, of each
     element. Integers and bool are converted to the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.digamma(torch.tensor([0.5, 5.]))
     tensor([-1.9635,  1.5061])
     """
@@ -8512,6 +8761,8 @@ def i0(input, *, out=None):
 def i0_(input):
     """Computes the modified Bessel function of the first kind of order 0 of each element. Integers and
     bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.i0(torch.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
@@ -8533,6 +8784,8 @@ def sinc_(input):
     """Computes the normalized sinc function of each element: `sin(pi * x) / (pi * x)`, and 1 for 0.
     Integers and bool are converted to the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.sinc(torch.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
     """
@@ -8552,6 +8805,8 @@ def logit(input, eps=None, *, out=None):
 def logit_(input, eps=None):
     """Computes the logit of each element: `log(x / (1 - x))`. With `eps`, elements are clamped to
     [eps, 1 - eps] first. Integers and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.logit(torch.tensor([0.25, 0.5]))
     tensor([-1.0986,  0.0000])
@@ -8583,6 +8838,8 @@ def mvlgamma_(input, p):
     """Computes the logarithm of the multivariate gamma function of dimension `p` (1 to 8192) of each
     element. Integers and bool are converted to the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.mvlgamma(torch.tensor([2., 3.]), 2)
     tensor([0.4516, 1.5502])
     """
@@ -8603,6 +8860,8 @@ def igamma_(input, other):
     """Computes the regularized lower incomplete gamma function P(`input`, `other`), element by element;
     NaN for negative arguments. Shapes are broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.igamma(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.2642])
     """
@@ -8622,6 +8881,8 @@ def igammac(input, other, *, out=None):
 def igammac_(input, other):
     """Computes the regularized upper incomplete gamma function Q(`input`, `other`), element by element;
     NaN for negative arguments. Shapes are broadcast.
+
+    Modifies `input` in place.
 
     >>> torch.igammac(torch.tensor([2.]), torch.tensor([1.]))
     tensor([0.7358])
@@ -8662,6 +8923,8 @@ def xlogy_(input, other):
     """Computes `input * log(other)`, element by element; 0 where `input` is 0 and `other` is not NaN.
     Shapes are broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 3.]))
     tensor([0.0000, 2.1972])
     """
@@ -8682,6 +8945,8 @@ def gcd_(input, other):
     """Computes the greatest common divisor of integers, element by element. It is nonnegative, except
     for the most negative integer with itself or 0. Shapes are broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.gcd(torch.tensor([12, 0]), torch.tensor([18, 5]))
     tensor([6, 5])
     """
@@ -8699,6 +8964,8 @@ def lcm(input, other, *, out=None):
 @_operator("lcm", inplace=True)
 def lcm_(input, other):
     """Computes the least common multiple of integers, element by element. Shapes are broadcast.
+
+    Modifies `input` in place.
 
     >>> torch.lcm(torch.tensor([4, 0]), torch.tensor([6, 5]))
     tensor([12,  0])
@@ -8720,6 +8987,8 @@ def nextafter_(input, other):
     """Returns the next representable value after `input` in the direction of `other`, element by
     element. Shapes are broadcast.
 
+    Modifies `input` in place.
+
     >>> torch.nextafter(torch.tensor([1.]), torch.tensor([2.]))
     tensor([1.0000])
     """
@@ -8740,6 +9009,8 @@ def heaviside_(input, values):
     """Computes the Heaviside step function, element by element: 0 for negative `input`, 1 for positive,
     and `values` for 0. Shapes are broadcast. The dtypes must be equal.
 
+    Modifies `input` in place.
+
     >>> torch.heaviside(torch.tensor([-1., 0., 2.]), torch.tensor([0.5]))
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -8759,6 +9030,8 @@ def ldexp(input, other, *, out=None):
 def ldexp_(input, other):
     """Multiplies `input` by 2 to the power `other`, element by element: `input * 2**other`. Shapes are
     broadcast.
+
+    Modifies `input` in place.
 
     >>> torch.ldexp(torch.tensor([1.5]), torch.tensor([3]))
     tensor([12.])
@@ -8792,6 +9065,8 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     """Replaces NaN by `nan` (default 0), and infinities by `posinf` and `neginf` (default: the largest
     and the smallest finite value of the dtype), in both parts of complex numbers.
 
+    Modifies `input` in place.
+
     >>> torch.nan_to_num(torch.tensor([float('nan'), 1., float('inf')]), posinf=9.)
     tensor([0., 1., 9.])
     """
@@ -8810,6 +9085,8 @@ def deg2rad(input, *, out=None):
 def deg2rad_(input):
     """Converts angles from degrees to radians. Integers and bool are converted to the default dtype.
 
+    Modifies `input` in place.
+
     >>> torch.deg2rad(torch.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
     """
@@ -8827,6 +9104,8 @@ def rad2deg(input, *, out=None):
 @_operator("rad2deg", inplace=True)
 def rad2deg_(input):
     """Converts angles from radians to degrees. Integers and bool are converted to the default dtype.
+
+    Modifies `input` in place.
 
     >>> torch.rad2deg(torch.tensor([3.1416, 1.5708]))
     tensor([180.0004,  90.0002])
@@ -9059,6 +9338,8 @@ def renorm_(input, p, dim, maxnorm):
     """Scales the slices along `dim` whose `p`-norm exceeds `maxnorm` by `maxnorm / (norm + 1e-7)`. `p`
     must be positive, and `input` must have at least 2 dimensions and a floating-point or complex
     dtype.
+
+    Modifies `input` in place.
 
     >>> torch.renorm(torch.tensor([[3., 4.], [0., 1.]]), 2, 0, 1.)
     tensor([[0.6000, 0.8000],
@@ -9621,6 +9902,8 @@ def t_(input):
     """Transposes a matrix. Returns tensors of fewer dimensions unchanged; more than 2 dimensions are
     an error.
 
+    Modifies `input` in place.
+
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
             [2, 4]])
@@ -9641,6 +9924,8 @@ def transpose(input, dim0, dim1):
 def transpose_(input, dim0, dim1):
     """Swaps dimensions `dim0` and `dim1`. Returns a view.
 
+    Modifies `input` in place.
+
     >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
             [2, 4]])
@@ -9659,6 +9944,8 @@ def swapaxes(input, axis0, axis1):
 @_operator("swapaxes", inplace=True)
 def swapaxes_(input, axis0, axis1):
     """Swaps two dimensions. Alias of `transpose`, with NumPy's name.
+
+    Modifies `input` in place.
 
     >>> torch.swapaxes(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -9681,6 +9968,8 @@ def swapdims_(input, dim0, dim1):
     """Swaps dimensions `dim0` and `dim1`. Returns a view.
 
     Alias of `transpose`.
+
+    Modifies `input` in place.
 
     >>> torch.swapdims(torch.ones(2, 3), 0, 1).shape
     torch.Size([3, 2])
@@ -9822,6 +10111,9 @@ def squeeze_(input, dim=None, *more):
     squeeze_(Tensor input, sequence of int dim)
     Removes the listed dimensions whose size is 1. Returns a view.
 
+
+    Modifies `input` in place.
+
     >>> torch.squeeze(torch.zeros(1, 2, 1)).shape
     torch.Size([2])
     """
@@ -9840,6 +10132,8 @@ def unsqueeze(input, dim):
 @_operator("unsqueeze", inplace=True)
 def unsqueeze_(input, dim):
     """Inserts a dimension of size 1 at position `dim`. Returns a view.
+
+    Modifies `input` in place.
 
     >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
     tensor([[1],
@@ -9894,6 +10188,8 @@ def as_strided_(input, size, stride, storage_offset=None):
     """Returns a view of the storage of `input` with the given shape, strides (in elements) and storage
     offset. A geometry outside of the storage and negative strides are an error. `storage_offset`
     defaults to that of `input`.
+
+    Modifies `input` in place.
 
     >>> torch.as_strided(torch.arange(6), (2, 2), (1, 2), 1)
     tensor([[1, 3],
@@ -10098,7 +10394,7 @@ def expand_copy(input, size, *more, implicit=False, out=None):
     """Computes `expand` as a contiguous copy instead of a view.
 
     Expands dimensions of size 1 to `size`, and adds leading dimensions, with stride 0 instead of
-    copies. A size of -1 keeps that of the dimension. Returns a view.
+    copies. A size of -1 keeps that of the dimension.
 
     >>> torch.expand_copy(torch.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
@@ -10110,8 +10406,7 @@ def expand_copy(input, size, *more, implicit=False, out=None):
 def permute_copy(input, dims, *more, out=None):
     """Computes `permute` as a contiguous copy instead of a view.
 
-    Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`. Returns a
-    view.
+    Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `input`.
 
     >>> torch.permute_copy(torch.tensor([[1, 2], [3, 4]]), (1, 0))
     tensor([[1, 3],
@@ -10123,7 +10418,7 @@ def permute_copy(input, dims, *more, out=None):
 def transpose_copy(input, dim0, dim1, *, out=None):
     """Computes `transpose` as a contiguous copy instead of a view.
 
-    Swaps dimensions `dim0` and `dim1`. Returns a view.
+    Swaps dimensions `dim0` and `dim1`.
 
     >>> torch.transpose_copy(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([[1, 3],
@@ -10149,17 +10444,17 @@ def squeeze_copy(input, dim=None, *more, out=None):
     """squeeze_copy(Tensor input)
     Computes `squeeze` as a contiguous copy instead of a view.
 
-    Removes all dimensions of size 1. Returns a view.
+    Removes all dimensions of size 1.
 
     squeeze_copy(Tensor input, int dim)
     Computes `squeeze` as a contiguous copy instead of a view.
 
-    Removes dimension `dim` if its size is 1. Returns a view.
+    Removes dimension `dim` if its size is 1.
 
     squeeze_copy(Tensor input, sequence of int dim)
     Computes `squeeze` as a contiguous copy instead of a view.
 
-    Removes the listed dimensions whose size is 1. Returns a view.
+    Removes the listed dimensions whose size is 1.
 
     >>> torch.squeeze_copy(torch.tensor([[1, 2]]))
     tensor([1, 2])
@@ -10170,7 +10465,7 @@ def squeeze_copy(input, dim=None, *more, out=None):
 def unsqueeze_copy(input, dim, *, out=None):
     """Computes `unsqueeze` as a contiguous copy instead of a view.
 
-    Inserts a dimension of size 1 at position `dim`. Returns a view.
+    Inserts a dimension of size 1 at position `dim`.
 
     >>> torch.unsqueeze_copy(torch.tensor([1, 2]), 1)
     tensor([[1],
@@ -10182,7 +10477,7 @@ def unsqueeze_copy(input, dim, *, out=None):
 def narrow_copy(input, dim, start, length, *, out=None):
     """Computes `narrow` as a contiguous copy instead of a view.
 
-    Returns the slice `start:start + length` of dimension `dim`, as a view.
+    Returns the slice `start:start + length` of dimension `dim`.
 
     >>> torch.narrow_copy(torch.arange(5), 0, 1, 2)
     tensor([1, 2])
@@ -10193,7 +10488,7 @@ def narrow_copy(input, dim, start, length, *, out=None):
 def select_copy(input, dim, index, *, out=None):
     """Computes `select` as a contiguous copy instead of a view.
 
-    Selects the slice at `index` of dimension `dim`, and removes the dimension. Returns a view.
+    Selects the slice at `index` of dimension `dim`, and removes the dimension.
 
     >>> torch.select_copy(torch.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
@@ -10204,7 +10499,7 @@ def select_copy(input, dim, index, *, out=None):
 def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
     """Computes `slice` as a contiguous copy instead of a view.
 
-    Returns the slice `start:end:step` of dimension `dim`, as a view. Negative bounds count from the
+    Returns the slice `start:end:step` of dimension `dim`. Negative bounds count from the
     end, and bounds are clamped to the size. `step` must be positive.
 
     >>> torch.slice_copy(torch.arange(5), 0, 1, 4, 2)
@@ -10230,8 +10525,7 @@ def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
 def unfold_copy(input, dimension, size, step, *, out=None):
     """Computes `unfold` as a contiguous copy instead of a view.
 
-    Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart,
-    as a view. The elements of a window are the last dimension of the result.
+    Returns all sliding windows of `size` elements of dimension `dimension`, `step` elements apart. The elements of a window are the last dimension of the result.
 
     >>> torch.unfold_copy(torch.arange(4), 0, 2, 1)
     tensor([[0, 1],
@@ -10244,7 +10538,7 @@ def unfold_copy(input, dimension, size, step, *, out=None):
 def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
     """Computes `diagonal` as a contiguous copy instead of a view.
 
-    Returns diagonal `offset` of dimensions `dim1` and `dim2`, as a view; the diagonal is the last
+    Returns diagonal `offset` of dimensions `dim1` and `dim2`; the diagonal is the last
     dimension of the result.
 
     >>> torch.diagonal_copy(torch.tensor([[1, 2], [3, 4]]))
@@ -10267,7 +10561,7 @@ def detach_copy(input, *, out=None):
 def unbind_copy(input, dim=0):
     """Computes `unbind` as a contiguous copy instead of a view.
 
-    Splits `input` into its slices along dimension `dim`, and removes the dimension. Returns views.
+    Splits `input` into its slices along dimension `dim`, and removes the dimension.
 
     >>> torch.unbind_copy(torch.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
@@ -10278,8 +10572,7 @@ def unbind_copy(input, dim=0):
 def split_copy(input, split_size, dim=0):
     """Computes `split` as a contiguous copy instead of a view.
 
-    Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller. Returns
-    views.
+    Splits dimension `dim` into chunks of size `split_size`; the last one may be smaller.
 
     >>> torch.split_copy(torch.arange(5), 3)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -10290,8 +10583,7 @@ def split_copy(input, split_size, dim=0):
 def split_with_sizes_copy(input, split_sizes, dim=0):
     """Computes `split_with_sizes` as a contiguous copy instead of a view.
 
-    Splits dimension `dim` into chunks of the listed sizes, which must sum to its size. Returns
-    views.
+    Splits dimension `dim` into chunks of the listed sizes, which must sum to its size.
 
     >>> torch.split_with_sizes_copy(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
@@ -10326,8 +10618,7 @@ def view_as_complex_copy(input, *, out=None):
 def indices_copy(input, *, out=None):
     """Computes `indices` as a contiguous copy instead of a view.
 
-    Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz). Shares memory
-    with the tensor.
+    Returns the indices of a coalesced COO tensor, of shape (sparse dimensions, nnz).
 
     >>> torch.indices_copy(torch.tensor([0, 3]).to_sparse())
     tensor([[1]])
@@ -10338,7 +10629,7 @@ def indices_copy(input, *, out=None):
 def values_copy(input, *, out=None):
     """Computes `values` as a contiguous copy instead of a view.
 
-    Returns the values of a sparse tensor, as a view; a COO tensor must be coalesced.
+    Returns the values of a sparse tensor; a COO tensor must be coalesced.
 
     >>> torch.values_copy(torch.tensor([0, 3]).to_sparse())
     tensor([3])
@@ -10350,7 +10641,7 @@ def crow_indices_copy(input, *, out=None):
     """Computes `crow_indices` as a contiguous copy instead of a view.
 
     Returns the compressed row indices of a CSR or BSR tensor: the start of each row, followed by
-    nnz. Shares memory with the tensor.
+    nnz.
 
     >>> torch.crow_indices_copy(torch.eye(2).to_sparse_csr())
     tensor([0, 1, 2])
@@ -10361,8 +10652,7 @@ def crow_indices_copy(input, *, out=None):
 def col_indices_copy(input, *, out=None):
     """Computes `col_indices` as a contiguous copy instead of a view.
 
-    Returns the column indices of the entries (or blocks) of a CSR or BSR tensor. Shares memory with
-    the tensor.
+    Returns the column indices of the entries (or blocks) of a CSR or BSR tensor.
 
     >>> torch.col_indices_copy(torch.eye(2).to_sparse_csr())
     tensor([0, 1])
@@ -10374,7 +10664,7 @@ def ccol_indices_copy(input, *, out=None):
     """Computes `ccol_indices` as a contiguous copy instead of a view.
 
     Returns the compressed column indices of a CSC or BSC tensor: the start of each column, followed
-    by nnz. Shares memory with the tensor.
+    by nnz.
 
     >>> torch.ccol_indices_copy(torch.eye(2).to_sparse_csc())
     tensor([0, 1, 2])
@@ -10385,8 +10675,7 @@ def ccol_indices_copy(input, *, out=None):
 def row_indices_copy(input, *, out=None):
     """Computes `row_indices` as a contiguous copy instead of a view.
 
-    Returns the row indices of the entries (or blocks) of a CSC or BSC tensor. Shares memory with
-    the tensor.
+    Returns the row indices of the entries (or blocks) of a CSC or BSC tensor.
 
     >>> torch.row_indices_copy(torch.eye(2).to_sparse_csc())
     tensor([0, 1])

@@ -40,6 +40,8 @@ def leaky_relu_(input, negative_slope=0.01):
     """Applies the leaky rectified linear unit element by element: `x` for x >= 0, and `negative_slope
     * x` otherwise.
 
+    Modifies `input` in place.
+
     >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
     tensor([-0.1000,  2.0000])
     """
@@ -69,6 +71,8 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 def hardtanh_(input, min_val=-1.0, max_val=1.0):
     """Clamps each element to the range [`min_val`, `max_val`] (hard tanh). NaN remains NaN.
 
+    Modifies `input` in place.
+
     >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
     tensor([-1.0000,  0.5000,  1.0000])
     """
@@ -87,6 +91,8 @@ def relu6(input, inplace=False):
 def relu6_(input):
     """Applies `min(max(x, 0), 6)` to each element. NaN remains NaN.
 
+    Modifies `input` in place.
+
     >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
     tensor([0., 2., 6.])
     """
@@ -104,6 +110,8 @@ def threshold(input, threshold, value, inplace=False, *, out=None):
 @_operator("threshold", inplace=True)
 def threshold_(input, threshold, value):
     """Replaces elements that are at most `threshold` by `value`.
+
+    Modifies `input` in place.
 
     >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
     tensor([-1., -1.,  3.])
@@ -144,6 +152,8 @@ def hardsigmoid_(input):
     """Applies a piecewise linear approximation of the sigmoid to each element: `min(max(x + 3, 0), 6)
     / 6`.
 
+    Modifies `input` in place.
+
     >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
     tensor([0.0000, 0.5000, 0.7500])
     """
@@ -161,6 +171,8 @@ def hardswish(input, inplace=False):
 @_operator("nn.hardswish", inplace=True)
 def hardswish_(input):
     """Applies the hard swish to each element: `x * hardsigmoid(x)`.
+
+    Modifies `input` in place.
 
     >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
     tensor([-0.0000, -0.3750,  3.0000])
@@ -182,6 +194,8 @@ def elu_(input, alpha=1.0):
     """Applies the exponential linear unit element by element: `x` for x > 0, and `alpha * (exp(x) -
     1)` otherwise.
 
+    Modifies `input` in place.
+
     >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
     tensor([-0.6321,  2.0000])
     """
@@ -201,6 +215,8 @@ def celu(input, alpha=1.0, inplace=False):
 def celu_(input, alpha=1.0):
     """Applies the continuously differentiable exponential linear unit element by element: `x` for x >
     0, and `alpha * (exp(x / alpha) - 1)` otherwise. An `alpha` of 0 is an error.
+
+    Modifies `input` in place.
 
     >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
     tensor([-0.7869,  2.0000])
@@ -223,6 +239,8 @@ def selu_(input):
     """Applies the scaled exponential linear unit element by element: `scale * (max(0, x) + min(0,
     alpha * (exp(x) - 1)))` with scale = 1.0507009873554805 and alpha = 1.6732632423543772
     (self-normalizing networks).
+
+    Modifies `input` in place.
 
     >>> torch.selu(torch.tensor([-1., 2.]))
     tensor([-1.1113,  2.1014])
@@ -273,6 +291,8 @@ def silu(input, inplace=False):
 def silu_(input):
     """Applies the sigmoid linear unit (SiLU, swish) to each element: `x * sigmoid(x)`.
 
+    Modifies `input` in place.
+
     >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
     tensor([-0.2689,  1.7616])
     """
@@ -290,6 +310,8 @@ def mish(input, inplace=False):
 @_operator("nn.mish", inplace=True)
 def mish_(input):
     """Applies the Mish activation to each element: `x * tanh(softplus(x))`.
+
+    Modifies `input` in place.
 
     >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
     tensor([-0.3034,  1.9440])
@@ -331,6 +353,8 @@ def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, gene
     """Applies the randomized leaky rectified linear unit: multiplies negative elements by `(lower +
     upper) / 2`. In training, elements up to 0 are multiplied by random slopes instead, uniformly
     distributed between `lower` and `upper`.
+
+    Modifies `input` in place.
 
     >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
     tensor([-1.5000,  2.0000])
@@ -565,6 +589,8 @@ def dropout_(input, p=0.5, training=True, *, generator=None):
     """Sets each element to 0 with probability `p`, independently, and divides the others by 1 - `p`,
     if `training` is true. Otherwise returns `input`.
 
+    Modifies `input` in place.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout(torch.ones(4))
     tensor([0., 0., 2., 0.])
@@ -589,6 +615,8 @@ def feature_dropout_(input, p, train, *, generator=None):
     """Applies `dropout` to whole channels: all elements with the same indices in the first two
     dimensions are set to 0 together.
 
+    Modifies `input` in place.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
     tensor([[[0., 0.],
@@ -612,6 +640,8 @@ def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
 @_operator("nn.dropout1d", inplace=True)
 def dropout1d_(input, p=0.5, training=True, *, generator=None):
     """Applies `dropout` to whole channels of sequences `input` of shape (N, C, L) or (C, L).
+
+    Modifies `input` in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout1d(torch.ones(3, 2))
@@ -639,6 +669,8 @@ def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
 def dropout2d_(input, p=0.5, training=True, *, generator=None):
     """Applies `dropout` to whole channels of images. The first two dimensions of `input` are (N, C).
 
+    Modifies `input` in place.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout2d(torch.ones(1, 3, 1, 2))
     tensor([[[[0., 0.]],
@@ -662,6 +694,8 @@ def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
 @_operator("nn.dropout3d", inplace=True)
 def dropout3d_(input, p=0.5, training=True, *, generator=None):
     """Applies `dropout` to whole channels of volumes `input` of shape (N, C, D, H, W) or (C, D, H, W).
+
+    Modifies `input` in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.dropout3d(torch.ones(3, 1, 1, 1)).flatten()
@@ -687,6 +721,8 @@ def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
     element by the minimum of `selu` with probability `p`, and applies an affine transformation that
     keeps a mean of 0 and a variance of 1. Otherwise returns `input`.
 
+    Modifies `input` in place.
+
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.alpha_dropout(torch.ones(4), training=True)
     tensor([-0.7792, -0.7792,  1.6656, -0.7792])
@@ -708,6 +744,8 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, genera
 def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
     """Applies `alpha_dropout` to whole channels: all elements with the same indices in the first two
     dimensions are replaced together.
+
+    Modifies `input` in place.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 3, 1), training=True).flatten()
@@ -827,8 +865,8 @@ def pad(input, pad, mode="constant", value=None):
 @_operator("nn.embedding")
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """Looks up the rows of `weight` of shape (V, D) at the indices `input`. Returns a tensor of shape
-    (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows whose
-    `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+    (..., D). The row `padding_idx` receives no gradient. With `max_norm`, selected rows of `weight`
+    whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
     divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
     tensor.
 
@@ -854,8 +892,8 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2.0, sca
     or maximum, as `mode` "sum", "mean" or "max" selects, without storing the looked-up rows. The
     bags are the rows of a matrix `input`; for a vector they start at `offsets`, and with
     `include_last_offset` the last offset is the end of the last bag. `per_sample_weights` multiply
-    the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows whose
-    `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
+    the rows of sums. The row `padding_idx` is ignored. With `max_norm`, selected rows of `weight`
+    whose `norm_type`-norm exceeds it are first scaled to `max_norm`, in place. `scale_grad_by_freq`
     divides gradients by the frequency of the indices, and `sparse` makes the gradient a sparse
     tensor.
 
@@ -1855,6 +1893,8 @@ def relu(input, inplace=False):
 @_operator("relu", inplace=True)
 def relu_(input):
     """Applies the rectified linear unit to each element: `max(x, 0)`.
+
+    Modifies `input` in place.
 
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
