@@ -63,11 +63,19 @@ func (l *list) numbers(scalars []dtype.Scalar) []*tensor.Tensor {
 	return made
 }
 
-// elements reads a vector with a number for each item.
+// elements reads a vector with a factor for each item. Factors that have a derivative are multiplied to the tensors of the second list, and are 1 in the result.
 func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
 	read := make([]dtype.Scalar, len(l.lists[0]))
 	if t.Dim() != 1 || t.Numel() != int64(len(read)) {
 		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(read), t.Sizes())
+		return read
+	}
+	if t.Keys()&tensor.Transformed != 0 || t.Keys()&tensor.Gradient != 0 && l.C.Recording() {
+		products := make([]*tensor.Tensor, len(read))
+		for i := range read {
+			products[i], read[i] = l.Mul(l.lists[1][i], l.Select(t, 0, int64(i))), dtype.IntScalar(1)
+		}
+		l.lists[1] = products
 		return read
 	}
 	for i := range read {

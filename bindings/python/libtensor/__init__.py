@@ -114,7 +114,6 @@ _SUBMODULES = frozenset(
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
 globals().update(_NAMES)
 globals().update({"_" + name: getattr(_functions, name) for name in _QUANTIZED})
-globals().update({"_" + name: value for name, value in vars(_functions).items() if name.startswith(("foreach_", "fused_"))})
 globals().update({f.__name__: f for f in (*_autocast.FUNCTIONS, _scaling.check_and_unscale, _scaling.update_scale)})
 globals().update({"_" + name: getattr(_functions, name) for name in _RANDOM})
 _segment_reduce, _neg_view = _functions.segment_reduce, _functions.neg_view
@@ -190,6 +189,13 @@ def __getattr__(name):
         import importlib
 
         return getattr(importlib.import_module(".quasirandom", __name__), name)
+    if name.startswith(("_foreach_", "_fused_")):
+        from ._data import lists
+
+        if name == "_foreach_powsum":
+            return lists._foreach_powsum
+        if hasattr(lists.gen_lists, name[1:]):
+            return globals().setdefault(name, lists.public(name[1:]))
     if name == "default_generator":
         return _default_generator()
     if not name.startswith("__"):

@@ -85,6 +85,7 @@ from ._core.modes import set_grad_enabled as set_grad_enabled
 from ._core.modes import set_num_interop_threads as set_num_interop_threads
 from ._core.modes import use_deterministic_algorithms as use_deterministic_algorithms
 from ._core.tensor import Tensor as Tensor
+from ._data.lists import _foreach_powsum as _foreach_powsum
 from ._data.random import Generator as Generator
 from ._data.random import get_rng_state as get_rng_state
 from ._data.random import initial_seed as initial_seed
@@ -93,6 +94,7 @@ from ._data.random import seed as seed
 from ._data.random import set_rng_state as set_rng_state
 from ._data.random import thread_safe_generator as thread_safe_generator
 from ._gen.gen_functions import *  # noqa: F403
+from ._gen.gen_lists import *  # noqa: F403
 from ._gradients.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from ._gradients.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from ._neighbours.as_torch import install_as_torch as install_as_torch

@@ -4,7 +4,7 @@ Names that end with _ write to the tensors of `inputs` and return `inputs`. List
 a scalar applies to every tensor. All tensors are checked before the first one is written to.
 """
 
-from ._gen import gen_functions as _f
+from ._data.lists import public
 
 __all__ = [
     *("abs", "acos", "add", "addcdiv", "addcmul", "asin", "atan", "ceil", "clamp_max", "clamp_min", "cos", "cosh", "div", "erf", "erfc", "exp"),
@@ -16,20 +16,8 @@ __all__ += [name + "_" for name in __all__] + ["clone", "copy_", "max", "mm", "n
 
 def make_function(name):
     """Returns the function of a name, over the operator _foreach_NAME."""
-    operator = getattr(_f, "foreach_" + name)
-    if name.endswith("_"):
-
-        def function(inputs, *args, **options):
-            operator(inputs, *args, **options)
-            return inputs
-
-    else:
-
-        def function(inputs, *args, **options):
-            return tuple(operator(inputs, *args, **options))
-
+    function = public("foreach_" + name)
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = operator.__doc__
     return function
 
 

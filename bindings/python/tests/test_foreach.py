@@ -24,9 +24,63 @@ def both(name, arguments, want):
     same(getattr(torch, "_foreach_" + name)(*arguments), want)
     same(arguments[0], items)
     versions = [item._version for item in items]
-    assert getattr(torch, f"_foreach_{name}_")(items, *arguments[1:]) is None
+    assert getattr(torch, f"_foreach_{name}_")(items, *arguments[1:]) is items
     same(items, want)
     assert all(item._version > version for item, version in zip(items, versions, strict=True))
+
+
+@pytest.mark.parametrize("order", [0, 0.5, 1, 2, 3.0, -1, float("inf")])
+def test_sums_of_powers(order):
+    a, _ = lists()
+    same(torch._foreach_powsum([-x for x in a], order), [x.pow(order).sum() for x in a])
+    assert torch._foreach_powsum([torch.full((3000,), 2.0, dtype=torch.float16)])[0].item() == 12000
+    assert torch._foreach_powsum(a, 2, dtype=torch.float32)[0].dtype is torch.float32
+    assert torch._foreach_powsum([torch.tensor([3 + 4j])])[0].item() == 25
+    for wrong in ([torch.tensor([1])], []):
+        with pytest.raises((NotImplementedError, RuntimeError), match="_foreach_powsum"):
+            torch._foreach_powsum(wrong)
+
+
+def test_functions_return_tuples_and_accept_self_by_name():
+    a = [torch.ones(2)]
+    assert isinstance(torch._foreach_add(self=a, scalar=1), tuple) and torch._foreach_zero_(tuple(a))[0] is a[0]
+    assert torch._foreach_add is torch._foreach_add and "add" in torch._foreach_add.__doc__
+    with pytest.raises(AttributeError, match="no attribute '_foreach_nothing'"):
+        torch._foreach_nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("rate", [0.5, torch.tensor(0.5)], ids=["number", "tensor"])
+def test_fused_updates_accept_rates_in_tensors(rate):
+    params = [torch.ones(2)]
+    options = {"weight_decay": 0, "momentum": 0, "dampening": 0, "nesterov": False, "maximize": False, "is_first_step": True}
+    assert torch._fused_sgd_(params, [torch.tensor([1.0, 2.0])], [], lr=rate, **options) is None
+    assert params[0].tolist() == [0.5, 0]
+
+
+@pytest.mark.parametrize("name", ["addcmul", "addcdiv"])
+def test_derivatives_of_packed_scalars(name):
+    a, b = lists()
+    factors = torch.tensor([0.5, 2.0, 3.0], dtype=torch.float64)
+
+    def written(s, *tensors):
+        items = [t * 1 for t in tensors]
+        getattr(torch, f"_foreach_{name}_")(items, tensors, tensors, s)
+        return items
+
+    def each(s, *tensors):
+        return [
+            getattr(torch, name)(t, t, t) + (v - 1) * (t * t if name == "addcmul" else torch.ones_like(t)) for t, v in zip(tensors, s, strict=True)
+        ]
+
+    leaves = [t.requires_grad_() for t in (factors, *a)]
+    want = torch.autograd.grad([t.sum() for t in each(*leaves)], leaves)
+    for function in (written, lambda s, *t: getattr(torch, "_foreach_" + name)(t, t, t, s)):
+        for got, expected in zip(torch.autograd.grad([t.sum() for t in function(*leaves)], leaves), want, strict=True):
+            torch.testing.assert_close(got, expected)
+    tangents = torch.func.jvp(lambda s: torch._foreach_addcmul(a, b, b, s)[1], (factors.detach(),), (torch.ones_like(factors),))[1]
+    torch.testing.assert_close(tangents, b[1] * b[1])
+    batched = torch.vmap(lambda s: torch._foreach_addcmul([t.detach() for t in a], b, b, s)[0])(torch.stack([factors, 2 * factors]).detach())
+    torch.testing.assert_close(batched[1], a[0].detach() + b[0] * b[0])
 
 
 @pytest.mark.parametrize("name", UNARY)

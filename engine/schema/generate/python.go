@@ -39,7 +39,7 @@ func (v *pyOverload) has(variant string) bool {
 }
 
 // pyModules are the files of public names; a name without dots is in functions.
-var pyModules = []string{"functions", "fft", "linalg", functional, "quantized", "signal_windows", "sparse", "special"}
+var pyModules = []string{"functions", "fft", "linalg", onLists, functional, "quantized", "signal_windows", "sparse", "special"}
 
 // pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
@@ -47,7 +47,10 @@ var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
 // pyModule is the file that a public name is generated into: linalg.norm is norm in _gen/gen_linalg.py.
 func pyModule(name string) (module, leaf string) {
 	i := strings.LastIndex(name, ".")
-	if i < 0 {
+	switch {
+	case strings.HasPrefix(name, "foreach_") || strings.HasPrefix(name, "fused_"):
+		return onLists, name
+	case i < 0:
 		return "functions", name
 	}
 	if name[:i] == "nn" {
@@ -55,6 +58,9 @@ func pyModule(name string) (module, leaf string) {
 	}
 	return strings.ReplaceAll(name[:i], ".", "_"), name[i+1:]
 }
+
+// onLists is the file of operators on lists of tensors, which is imported when a program first uses one.
+const onLists = "lists"
 
 // functional is the file of the names of torch.nn.functional: of the prefix nn, and those of the category that no
 // name with it stands for.

@@ -14,7 +14,7 @@ const pyStubHead = pythonBanner + `# ruff: noqa
 # mypy: disable-error-code="overload-overlap,overload-cannot-match"
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from .._base.device import device as _device
 from .._base.dtypes import dtype as _dtype, layout as _layout, memory_format as _memory_format
@@ -152,6 +152,29 @@ func (c *code) resultStub(v *pyOverload) {
 	c.indent--
 }
 
+// listStubs writes the stubs of operators on lists, whose public names begin with an underscore. Operators that write to a list return it.
+func (c *code) listStubs(functions []*pyFunction) {
+	c.line("_List = TypeVar(\"_List\", bound=Sequence[_Tensor])\n")
+	var names []string
+	for _, f := range functions {
+		names = append(names, `"_`+f.name+`"`)
+		for _, v := range f.overloads {
+			if len(f.overloads) > 1 {
+				c.line("@overload")
+			}
+			stub := strings.ReplaceAll(v.stub("_"+f.name, false, false), "-> list[_Tensor]", "-> tuple[_Tensor, ...]")
+			stub = strings.Replace(stub, "(input: ", "(self: ", 1)
+			if strings.HasPrefix(f.name, "foreach_") && strings.HasSuffix(f.name, "_") {
+				stub = strings.Replace(strings.Replace(stub, "self: Sequence[_Tensor]", "self: _List", 1), "-> None", "-> _List", 1)
+			} else {
+				stub = strings.Replace(stub, "lr: _float", "lr: _float | _Tensor", 1)
+			}
+			c.line("%s", stub)
+		}
+	}
+	c.line("\n__all__ = [%s]", strings.Join(names, ", "))
+}
+
 // declaredFunctions returns the names of the functions that a hand-written stub declares. Type checkers ignore a second declaration of a name.
 func declaredFunctions(path string) (names []string, err error) {
 	text, err := os.ReadFile(path)
@@ -176,6 +199,9 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) error {
 	for _, module := range pyModules {
 		c := &code{}
 		c.WriteString(pyStubHead + "\n")
+		if module == onLists {
+			c.listStubs(byModule[module])
+		}
 		for _, f := range byModule[module] {
 			if f.internal() || f.wrapped("function") || module == functional && slices.Contains(replaced, f.name) {
 				continue

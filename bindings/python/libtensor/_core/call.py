@@ -13,7 +13,7 @@ from .tensor import Tensor
 _contiguous_format, _preserve_format = contiguous_format, preserve_format
 
 # The modules that offer the functions of a generated one, where it is not the module of that name.
-PUBLIC = {"functions": "libtensor", "nn_functional": "libtensor.nn.functional"}
+PUBLIC = {"functions": "libtensor", "lists": "libtensor", "nn_functional": "libtensor.nn.functional"}
 PUBLIC |= {"quantized": "libtensor.ops.quantized", "signal_windows": "libtensor.signal.windows"}
 
 

@@ -3,7 +3,7 @@
 # mypy: disable-error-code="overload-overlap,overload-cannot-match"
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from .._base.device import device as _device
 from .._base.dtypes import dtype as _dtype, layout as _layout, memory_format as _memory_format
