@@ -28,8 +28,8 @@ class SparseAdam(Optimizer):
         for i, beta in enumerate(betas):
             require(0.0 <= beta < 1.0, f"Invalid beta parameter at index {i}", beta)
         super().__init__(params, {"lr": scalar(lr), "betas": betas, "eps": eps, "maximize": maximize})
-        places = {(i, k): param for i, group in enumerate(self.param_groups) for k, param in enumerate(group["params"])}
-        sparse, complexes = ([list(at) for at, param in places.items() if test(param)] for test in (lambda p: p.is_sparse, lambda p: p.is_complex()))
+        places = [([i, k], param) for i, group in enumerate(self.param_groups) for k, param in enumerate(group["params"])]
+        sparse, complexes = [at for at, param in places if param.is_sparse], [at for at, param in places if param.is_complex()]
         if sparse:
             raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
         if complexes:
