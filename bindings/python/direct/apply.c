@@ -136,6 +136,7 @@ typedef struct {
   PyObject *class, *ctx, *made;
   PyObject *const *args;
   Py_ssize_t n, inputs, outputs;
+  bool sets_up;      // the class has setup_context
   bool several;      // forward returned a tuple
   PyObject **items;  // of it, each a new reference
   void **in,
@@ -191,6 +192,7 @@ static bool call_forward(application *a, PyObject *names) {
       **given = a->n <= MOST ? few : malloc((size_t)(a->n + 1) * sizeof *given);
   if (forward && given && (words || !names)) {
     const bool takes_ctx = setup == s->no_setup;
+    a->sets_up = !takes_ctx;
     given[0] = a->ctx;
     memcpy(given + 1, a->args, (size_t)a->n * sizeof *given);
     a->made =
@@ -316,12 +318,32 @@ static bool reset(application *a, PyObject *name, PyObject *value) {
   return !PyTuple_Size(value) || !PyObject_SetAttr(a->ctx, name, a->s->nothing);
 }
 
+// Refuses to save an argument that forward returned as it is, of which the caller gets a view:
+// setup_context saved the argument, whose gradient would be that of another tensor.
+static bool saves_no_argument(const application *a, PyObject *dirty) {
+  PyObject *to_save = PyObject_GetAttr(a->ctx, a->s->to_save);
+  if (!to_save) return false;
+  bool saves = false;
+  for (Py_ssize_t i = 0; i < a->outputs && !saves; i++)
+    saves = is_among(to_save, a->items[i]) && is_argument(a, a->items[i]) &&
+            !is_among(dirty, a->items[i]);
+  Py_DecRef(to_save);
+  if (saves)
+    PyErr_Format(
+        PyExc_RuntimeError,
+        "An input that has been returned as-is as output is being saved for backward. This "
+        "is not supported if you override setup_context. Return and save a view of the "
+        "input instead, as x.view_as(x), or save it in a forward that takes ctx.");
+  return !saves;
+}
+
 // Makes the results of what forward returned.
 static bool finish(application *a, bool recording, bool any) {
   const state *s = a->s;
   PyObject *dirty = PyObject_GetAttr(a->ctx, s->dirty);
   PyObject *without = dirty ? PyObject_GetAttr(a->ctx, s->non_differentiable) : NULL;
-  bool finished = without && collect(a, dirty, &without, recording);
+  bool finished = without && (!recording || !a->sets_up || saves_no_argument(a, dirty)) &&
+                  collect(a, dirty, &without, recording);
   if (finished && recording && any) {
     library.exchange_grad_enabled(true);
     finished = record(a, dirty, without) && reset(a, s->dirty, dirty) &&

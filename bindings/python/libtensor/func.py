@@ -174,6 +174,9 @@ def vjp(func, *primals, has_aux=False):
     run.seeded("vjp(f, *primals)")
 
     def multiplied(cotangents, retain_graph=True, create_graph=None):
+        for name, flag in (("retain_graph", retain_graph), ("create_graph", create_graph)):
+            if isinstance(flag, Tensor):
+                raise TypeError(f"vjp: argument '{name}' must be bool, not Tensor; give several cotangents as a tuple")
         if shape_of(cotangents) != shape_of(run.output):
             raise RuntimeError("vjp: expected the cotangents to have the structure of the function's result")
         seeds = leaves(cotangents)

@@ -23,6 +23,8 @@ def as_list(tensors):
 
 def ends(tensors, where):
     """The tensors, or edges of a graph, that gradients are of or with respect to; what stands for an edge is a tensor."""
+    if tensors is None:
+        raise TypeError(f"{where} must be Tensors or GradientEdges, but is None")
     made = [_f.node_result(end.node._h, end.output_nr) if isinstance(end, GradientEdge) else end for end in as_list(tensors)]
     for i, end in enumerate(made):
         if not isinstance(end, Tensor):
@@ -191,7 +193,7 @@ def queue_callback(callback):
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulates the gradients of tensors, or of graph edges, in the leaves that they depend on, or only in `inputs` if given."""
-    only = ends(inputs, "backward(): argument 'inputs'")
+    only = [] if inputs is None else ends(inputs, "backward(): argument 'inputs'")
     if inputs is not None and not only:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if grad_variables is not None:

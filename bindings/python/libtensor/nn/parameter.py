@@ -121,9 +121,20 @@ class UninitializedTensorMixin:
 
     __slots__ = ()
     _allowed_methods = frozenset(("__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short"))
-    _allowed_methods |= {"int", "long", "cuda", "cpu", "to", "get_device", "requires_grad_", "detach", "clone"}
+    _allowed_methods |= {"int", "long", "cuda", "cpu", "to", "get_device", "requires_grad_"}
     # The operators behind the attributes data, requires_grad, grad, grad_fn, is_leaf and untyped_storage.
-    _allowed_methods |= {"untracked", "set_data_", "requires_grad", "set_requires_grad", "grad", "get_grad", "set_grad", "grad_fn", "is_leaf"}
+    _allowed_methods |= {
+        "untracked",
+        "set_data_",
+        "requires_grad",
+        "set_requires_grad",
+        "grad",
+        "get_grad",
+        "set_grad",
+        "grad_fn",
+        "is_leaf",
+        "is_set_to",
+    }
     cls_to_become: type[Tensor]
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
@@ -154,11 +165,31 @@ class UninitializedTensorMixin:
         name = getattr(func, "__name__", "")
         if name in cls._allowed_methods or type(func).__name__ in ("method-wrapper", "wrapper_descriptor"):
             return Tensor.__torch_function__(func, (), args, kwargs or {})
-        raise ValueError(
-            f"Attempted to use an uninitialized parameter in {name or func}. This error happens when you are using a `LazyModule` or explicitly "
+        raise cls._uninitialized(name or func)
+
+    @classmethod
+    def _uninitialized(cls, name: Any) -> ValueError:
+        return ValueError(
+            f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a `LazyModule` or explicitly "
             f"manipulating `torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the "
             "parameters before calling torch functions"
         )
+
+
+def _refuse(name: str) -> None:
+    def method(self: UninitializedTensorMixin, *args: Any, **kwargs: Any) -> Any:
+        raise self._uninitialized(name)
+
+    method.__name__ = name
+    setattr(UninitializedTensorMixin, name, method)
+
+
+# Methods that do not ask __torch_function__.
+for _name in (
+    *("detach", "clone", "numel", "nelement", "dim", "ndimension", "contiguous", "tolist", "stride", "element_size", "bfloat16"),
+    *("type", "storage_offset", "numpy", "__len__", "__bool__"),
+):
+    _refuse(_name)
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):

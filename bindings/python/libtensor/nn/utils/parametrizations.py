@@ -139,6 +139,8 @@ class _WeightNorm(Module):
         return _weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        if weight.dim() == 0:
+            raise IndexError(f"Dimension specified as {self.dim} but tensor has no dimensions")
         return norm_except_dim(weight, 2, self.dim), weight
 
 

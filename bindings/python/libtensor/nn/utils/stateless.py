@@ -60,7 +60,7 @@ def _reparametrize_module(
         own = {name for members in (module.named_parameters, module.named_buffers) for name, _ in members(remove_duplicate=False)}
         missing, unexpected = sorted(own - made.keys()), sorted(made.keys() - own)
         if missing or unexpected:
-            texts = [f"{kind} key(s): {', '.join(keys)}." for kind, keys in (("Unexpected", unexpected), ("Missing", missing)) if keys]
+            texts = [f"{kind} key(s): {', '.join(map(repr, keys))}." for kind, keys in (("Unexpected", unexpected), ("Missing", missing)) if keys]
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(texts))
     places = [(*_owners(module, name), name, value) for name, value in made.items()]
     for _, _, name, value in places:
