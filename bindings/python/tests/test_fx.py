@@ -1,7 +1,10 @@
 """torch.fx: graphs of functions and modules, their printed form and generated code, and what they compute."""
 
 import copy
+import gc
+import inspect
 import io
+import linecache
 import math
 import operator
 import pickle
@@ -383,6 +386,26 @@ def test_traces_in_traces_and_on_other_threads():
     traced = fx.symbolic_trace(Nested())
     assert [n.op for n in traced.graph.nodes] == ["placeholder", "call_module", "output"]
     assert "(input_1)" in results[0] and same(results[1], other(torch.ones(1, 2)))
+
+
+def test_traces_of_several_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    before = nn.Module.__call__, nn.Module.__getattr__
+    with ThreadPoolExecutor(4) as pool:
+        codes = list(pool.map(lambda _: fx.symbolic_trace(Net()).code, range(8)))
+    assert len(set(codes)) == 1 and "self.head" in codes[0] and (nn.Module.__call__, nn.Module.__getattr__) == before
+
+
+def test_dropped_modules_leave_no_source():
+    gc.collect()
+    before = {name for name in linecache.cache if name.startswith("<eval_with_key>")}
+    traced = fx.symbolic_trace(lambda x: x + 1)
+    assert inspect.getsource(traced.forward).startswith("def forward(self, x):")
+    traced.recompile()
+    del traced
+    gc.collect()
+    assert {name for name in linecache.cache if name.startswith("<eval_with_key>")} <= before
 
 
 def test_defaults_with_trees_of_placeholders():

@@ -1,5 +1,7 @@
 """torch.fx: replacement of patterns, passes over graphs, and calls that proxies take over."""
 
+import inspect
+
 import pytest
 
 import libtensor as torch
@@ -224,3 +226,17 @@ def test_functions_are_taken_over_as_they_were_called(call, name):
 
 def test_flags_are_arguments_of_what_is_taken_over():
     assert F.relu(Taken(), inplace=True)[1:] == (1, {"inplace": True}) and F.relu(Taken(), False)[1:] == (2, None)
+
+
+def test_names_in_generated_code_are_functions_of_the_package():
+    """Every public function has a name that generated code can call, with the arguments that proxies record for it."""
+    from libtensor.fx._calls import _parameters, torch_name
+
+    modules = (torch, F, torch.fft, torch.linalg, torch.special)
+    public = [getattr(m, name) for m in modules for name in m.__all__ if type(getattr(m, name)).__name__ in ("Function", "function")]
+    assert len(public) > 900
+    for function in public:
+        assert callable(eval(torch_name(function), {"torch": torch})), function.__name__
+    for name, (positional, options) in _parameters().items():
+        taken = inspect.signature(eval(name, {"torch": torch})).parameters
+        assert taken.keys() >= {*positional, *options}, name

@@ -34,6 +34,7 @@ _orig_module_call, _orig_module_getattr = Module.__call__, Module.__getattr__
 LEAVES = tuple(f"{root}.{name}" for root in (ROOT, "torch") for name in ("nn", "ao.nn"))
 VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _state = threading.local()
+_lock = threading.RLock()  # a trace replaces methods of all modules: traces of other threads wait
 
 
 def is_fx_tracing() -> bool:
@@ -47,11 +48,12 @@ is_fx_symbolic_tracing = is_fx_tracing
 @contextmanager
 def _tracing() -> Iterator[None]:
     before = is_fx_tracing()
-    _state.tracing = True
-    try:
-        yield
-    finally:
-        _state.tracing = before
+    with _lock:
+        _state.tracing = True
+        try:
+            yield
+        finally:
+            _state.tracing = before
 
 
 class PHBase:

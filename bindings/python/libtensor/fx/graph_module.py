@@ -5,6 +5,7 @@ import copy
 import itertools
 import linecache
 import os
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,18 +25,21 @@ HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy
 KEPT = ("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", *HOOKS)
 
 
-def _exec_with_source(src: str, values: dict[str, Any]) -> None:
-    """Executes source text, which tracebacks and inspect.getsource() show."""
+def _exec_with_source(src: str, values: dict[str, Any]) -> str:
+    """Executes source text, which tracebacks and inspect.getsource() show. Returns the name of its file."""
     name = f"<eval_with_key>.{next(_counter)}"
     linecache.cache[name] = (len(src), None, src.splitlines(True), name)
     exec(compile(src, name, "exec"), values)
+    return name
 
 
 def _forward_from_src(src: str, values: dict[str, Any]) -> Any:
     """Returns the function forward() of source text."""
     namespace = dict(values)
-    _exec_with_source(src, namespace)
-    return namespace["forward"]
+    name = _exec_with_source(src, namespace)
+    function = namespace["forward"]
+    weakref.finalize(function, linecache.cache.pop, name, None)
+    return function
 
 
 def _format_imports(values: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from .._gen.gen_functions import zeros_like as _zeros_like
 from .._gen.gen_nn_functional import *  # noqa: F403
 from .._gen.gen_nn_functional import __all__  # noqa: F401
 from .._gen.gen_nn_functional import embedding as _embedding
+from .._gen.gen_nn_functional import gumbel_softmax as _gumbel_softmax
 from .._gen.gen_nn_functional import linear_cross_entropy as _linear_cross_entropy
 from .._gen.gen_nn_functional import log_softmax as _log_softmax
 from .._gen.gen_nn_functional import multi_head_attention_forward as _multi_head_attention_forward
@@ -43,6 +44,18 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 
 embedding.__doc__ = _embedding.__doc__
+
+
+def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1, *, generator=None):
+    """Samples from the Gumbel-softmax (concrete) distribution with `logits` along `dim`: `softmax((logits + g) / tau)`, where g is standard Gumbel
+    noise from `generator`. Samples approach one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the gradient of
+    the soft samples (straight-through estimator). `eps` is ignored.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.gumbel_softmax(torch.tensor([0., 0., 10.]), hard=True)
+    tensor([0., 0., 1.])
+    """
+    return _gumbel_softmax(logits, tau, hard, eps, dim, generator=generator)
 
 
 def sigmoid(input):
