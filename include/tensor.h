@@ -28,8 +28,8 @@
 //   dimensions count from the last.
 //
 // Threads
-//   Functions can be called from any thread with a stack of at least 256 KiB. Threads can
-//   read a tensor concurrently, and one thread can modify it. A handle that is freed during a call
+//   Functions can be called from any thread with a stack of at least 256 KiB. Threads can read
+//   a tensor concurrently, and one thread can modify it. A handle that is freed during a call
 //   of another thread is valid until that call ends. A call that resizes memory or changes the
 //   geometry of a tensor in use by another thread returns an error. The library starts no threads
 //   before the first call, and its threads handle no signals.
@@ -43,9 +43,9 @@
 // Callbacks
 //   The library calls deleters from any thread, and other callbacks from the thread of the call.
 //   Callbacks can call the library. They must return, and not be left by longjmp or C++ exceptions.
-//   A fault in a callback raises its signal, for which the handler of the process is called, if any
-//   (docs/embedding.md). Valid but suspicious calls are reported to the handler of
-//   tensor_set_warning_handler.
+//   A fault in a callback raises its signal: the handler that the process had at the first call is
+//   called, or the process ends (docs/embedding.md). Valid but suspicious calls are reported to the
+//   handler of tensor_set_warning_handler.
 //
 // Stability
 //   Stable for libtensor.so.0: types of functions, values of constants, members of structures, and
