@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from operators_record import FORMATS, FORMS, HERE, gen_functions, record, torch
+from operators_record import FORMATS, FORMS, HERE, gen_functions, gen_lists, record, torch
 
 from libtensor._gen import gen_nn_functional
 
@@ -87,6 +87,8 @@ def function_of(name):
     """The function that an operator is in Python."""
     if name.startswith("nn."):
         return getattr(gen_nn_functional, name[3:])
+    if name.startswith(("foreach_", "fused_")):
+        return getattr(gen_lists, name)
     found = gen_functions if name in COMPOSED or not hasattr(torch, name.split(".")[0]) else torch
     for part in name.split("."):
         found = getattr(found, part)

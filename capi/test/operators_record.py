@@ -21,7 +21,7 @@ import libtensor as torch  # noqa: E402
 from libtensor._base import direct as _direct  # noqa: E402
 from libtensor._base import dtypes as _dtypes  # noqa: E402
 from libtensor._base import library as _library  # noqa: E402, F401
-from libtensor._gen import gen_functions  # noqa: E402, F401
+from libtensor._gen import gen_functions, gen_lists  # noqa: E402, F401
 
 OPERATORS = json.loads((HERE / "gen_operators.json").read_text())
 FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}

@@ -39,10 +39,6 @@ REASONS = {
     **dict.fromkeys(("standard_gamma_grad", "dirichlet_grad"), "not implemented"),
     **dict.fromkeys((f"fused_{kind}_" for kind in ("sgd", "adam", "adamw", "adagrad")), "updates leaves, without a history"),
     **dict.fromkeys(
-        (f"tensor_foreach_{of}{mode}_tensor" for of in ("addcmul", "addcdiv") for mode in ("", "_")),
-        "reads its packed numbers, which have no derivatives; the forms with one number are tried",
-    ),
-    **dict.fromkeys(
         (f"fake_quantize_{of}_affine{mask}" for of in ("per_tensor", "per_channel") for mask in ("", "_cachemask")),
         "has the derivative of what it rounds; bindings/python/tests/test_quantized.py",
     ),
