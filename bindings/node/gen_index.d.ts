@@ -818,7 +818,7 @@ export class Tensor extends Handle {
   toArray<D extends keyof ElementItems = keyof ElementItems>(): NestedArray<ElementItems[D]>;
   /**
    * Indexes the tensor: x.at(0, lt.slice(1)) is x[0, 1:] in PyTorch, a view, or a copy if an item
-   * is a tensor or an array of indices. A single array contains the items, as in set: x.at([0, 1])
+   * is a tensor or an array of indices. A single array contains the items, as in set, or is a mask of booleans: x.at([0, 1])
    * is x.at(0, 1), and x.at([[0, 1]]) returns rows 0 and 1.
    */
   at(...items: (IndexItem | List<Nested>)[]): Tensor;

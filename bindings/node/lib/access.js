@@ -103,10 +103,11 @@ function bigRow(values) {
 
 const rows = { bool: boolRow, int64: bigRow, uint64: bigUintRow, complex64: complexRow, complex128: complexRow };
 
-// The items of an index that is given as one value: an array holds one for each dimension.
+// The items of an index that is given as one value: an array holds one for each dimension, but an array of booleans is a mask.
 function itemsOf(index) {
   const list = listed(index);
-  return Array.isArray(list) ? list : [list];
+  const isMask = Array.isArray(list) && list.length > 0 && list.every((item) => typeof item === 'boolean');
+  return Array.isArray(list) && !isMask ? list : [list];
 }
 
 // Typed arrays that hold positions, though no dtype of index tensors.

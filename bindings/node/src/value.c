@@ -1,4 +1,5 @@
 // JavaScript values as C arguments, and C results as JavaScript values.
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -386,6 +387,7 @@ static size_t item_size(lt_type type) {
   }
 }
 
+// errno is ERANGE for an integer of more than 64 bits.
 static bool parse_int(const char **at, int64_t *to) {
   char *end;
   *to = strtoll(*at, &end, 10);
@@ -408,6 +410,7 @@ static bool parse_index(const char **text, tensor_index *to) {
                {"true", TENSOR_INDEX_BOOL, 1},
                {"false", TENSOR_INDEX_BOOL, 0}};
   const char *at = skip(*text);
+  errno = 0;
   *to = (tensor_index){
       .kind = TENSOR_INDEX_INT, .start = TENSOR_NONE, .stop = TENSOR_NONE, .step = TENSOR_NONE};
   bool found = false;
@@ -433,10 +436,20 @@ static bool parse_index(const char **text, tensor_index *to) {
     }
   }
   *text = skip(at);
+  // Bounds of slices are clamped to the size.
+  if (errno == ERANGE && to->kind == TENSOR_INDEX_INT) return false;
+  errno = 0;
   return found && (**text == 0 || **text == ',');
 }
 
 static bool bad_index(napi_env env, const lt_call *call, const char *text) {
+  if (errno == ERANGE) {
+    char message[160];
+    snprintf(message, sizeof message, "%s: index '%.60s' is out of bounds of 64-bit integers",
+             call->name, text);
+    lt_throw_status(env, TENSOR_ERROR_INDEX, message);
+    return false;
+  }
   lt_throw_type(
       env,
       "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'null' and '1:, null, ..., ::2'",

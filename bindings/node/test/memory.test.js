@@ -407,6 +407,7 @@ const loops = {
   'tensors that were resized': 'lt.zeros([1]).resize_([4 << 20]).fill_(1)',
   outputs: 'lt.add(lt.zeros([1]), lt.zeros([4 << 20]), { out: lt.zeros([0]) })',
   copies: 'lt.tensor(array)',
+  'copies of elements': 'lt.zeros([4 << 20]).data({ copy: true })',
 };
 for (const [name, made] of Object.entries(loops)) {
   test(`a loop that disposes no ${name} and never yields does not fill the memory`, () => {

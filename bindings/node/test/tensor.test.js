@@ -193,6 +193,10 @@ test('elements are read and written by index', () => {
   assert.deepEqual(t.toArray(), [[9, 9, 9], [1, 2, 3]]);
   assert.throws(() => t.at(2), { name: 'RangeError', code: 'TENSOR_ERROR_INDEX', message: /index 2 is out of bounds for dimension 0 with size 2/ });
   assert.throws(() => t.get('1;2'), { name: 'TypeError', message: /'1;2' is not an index/ });
+  for (const index of ['9223372036854775808', '-99999999999999999999', '0, 99999999999999999999']) {
+    assert.throws(() => t.get(index), { code: 'TENSOR_ERROR_INDEX', message: new RegExp(`index '${index}' is out of bounds of 64-bit integers`) });
+  }
+  assert.deepEqual(t.get('0:99999999999999999999').toArray(), t.toArray());
   assert.throws(() => t.at({ start: 1 }), { name: 'TypeError' });
 });
 
@@ -226,4 +230,18 @@ test('an index means the same where it is read and where it is written', () => {
     assert.equal(t.eq(9).sum().item(), read.numel, String(index));
   }
   assert.deepEqual(lt.arange(6).view([2, 3]).at([[1, 0]]).shape, [2, 3]);
+});
+
+test('an array of booleans is a mask, in at and in set', () => {
+  const t = lt.arange(3);
+  for (const mask of [[true, false, true], [false, false, false], [true, true, true]]) {
+    const want = [0, 1, 2].filter((i) => mask[i]);
+    assert.deepEqual(t.at(mask).toArray(), want);
+    assert.deepEqual(t.at([mask]).toArray(), want);
+    assert.deepEqual(t.at(lt.tensor(mask)).toArray(), want);
+    assert.deepEqual(lt.arange(3).set(mask, 7).toArray(), [0, 1, 2].map((i) => (mask[i] ? 7 : i)));
+  }
+  assert.deepEqual(t.at(true).toArray(), [[0, 1, 2]]);
+  assert.throws(() => t.at([true, false]), { code: 'TENSOR_ERROR_INDEX' });
+  assert.deepEqual(lt.ones([2, 3]).at([[true, false]]).shape, [1, 3]);
 });

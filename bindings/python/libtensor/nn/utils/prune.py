@@ -19,7 +19,7 @@ _M = TypeVar("_M", bound=Module)
 
 
 def _validate_pruning_amount_init(amount: Any) -> None:
-    if not isinstance(amount, numbers.Real) or amount is True:
+    if amount is True or not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     whole = isinstance(amount, numbers.Integral)
     if amount < 0 or not whole and amount > 1.0:  # type: ignore[operator]
