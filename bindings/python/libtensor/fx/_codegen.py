@@ -279,7 +279,7 @@ def _write_trace(node: Node, before: str, body: list[str]) -> str:
         file, line, where = re.match(r'File "(.*)", line (\d+)(?:, in (.*))?$', lines[at]).groups()  # type: ignore[union-attr]
         comment = f"# File: {file}:{line} in {where}, code: {code}"
     if comment != before:
-        body.append(("\n" if body and at is not None else "") + comment + "\n")
+        body.append(("\n" if any(body) else "") + comment + "\n")
     return comment
 
 

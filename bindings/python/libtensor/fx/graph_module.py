@@ -368,17 +368,19 @@ class GraphModule(Module):
         additional_meta: list[str] | None = None,
     ) -> str:
         """Returns, and by default prints, the code of the module and of the GraphModules in it, as classes."""
-        code = self._graph.python_code(root_module="self", verbose=True, expanded_def=expanded_def).src.lstrip("\n")
-        lines = [f"class {type(self).__name__}(torch.nn.Module):", *code.rstrip(" ").split("\n")]
-        texts = ["\n".join([lines[0], *("    " + line if line else line for line in lines[1:])])]
-        for module in self.children():
-            if isinstance(module, GraphModule):
-                inner = module.print_readable(print_output=False, expanded_def=expanded_def)
-                texts.append("\n".join("    " + line if line else line for line in inner.split("\n")))
-        made = "\n".join(texts)
+        made = self._readable(type(self).__name__, expanded_def)
         if print_output:
             print(made)
         return made
+
+    def _readable(self, name: str, expanded_def: bool) -> str:
+        """Returns the code of the module as a class `name`, and of the GraphModules in it."""
+        code = self._graph.python_code(root_module="self", verbose=True, expanded_def=expanded_def).src.lstrip("\n")
+        lines = [*code.rstrip(" ").split("\n")]
+        for key, module in self.named_children():
+            if isinstance(module, GraphModule):
+                lines += [*module._readable(key, expanded_def).split("\n")]
+        return "\n".join([f"class {name}(torch.nn.Module):", *("    " + line if line.strip() else "" for line in lines)])
 
     def __str__(self) -> str:
         return "\n".join([super().__repr__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"])

@@ -22,7 +22,7 @@ def _validate_pruning_amount_init(amount: Any) -> None:
     if amount is True or not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     whole = isinstance(amount, numbers.Integral)
-    if amount < 0 or not whole and amount > 1.0:  # type: ignore[operator]
+    if amount < 0 or not whole and amount > 1.0:
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
