@@ -2,7 +2,7 @@
 
 package aten
 
-// policies are what autocast does with the arguments of the façade's methods, for each of AutocastDevices.
+// policies are what autocast does with the arguments of the dispatcher's methods, for each of AutocastDevices.
 var policies = map[string][len(AutocastDevices)]Policy{
 	"Acos":                        {AsGiven, Float32},
 	"Addbmm":                      {LowerPrecision, LowerPrecision},

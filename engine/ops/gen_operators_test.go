@@ -2,7 +2,7 @@
 
 package ops_test
 
-// operators maps the operators' C names to their methods of the façade.
+// operators maps the operators' C names to their methods of the dispatcher.
 var operators = map[string]any{
 	"add":                                   ctx.Add,
 	"sub":                                   ctx.Sub,

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// check tells what is wrong with an entry by itself.
+// check returns an error for an invalid schema.
 func (o *Operator) check(kernels map[string]string) error {
 	for _, check := range []func() error{o.checkWords, o.checkIntegers, o.checkNames, o.checkAliasMarks, o.checkVariants, o.checkTags, o.checkBindings, o.checkDerivatives, o.checkNameRule, o.checkQuantizedRule} {
 		if err := check(); err != nil {
@@ -50,7 +50,7 @@ func (o *Operator) checkWords() error {
 	return nil
 }
 
-// checkNames holds the names of arguments and results, and what is said of arguments by name, to the signature.
+// checkNames checks the names of arguments and results, and the fields that refer to arguments by name.
 func (o *Operator) checkNames() error {
 	optional := ""
 	names := map[string]bool{}
@@ -167,7 +167,7 @@ func (o *Operator) checkTags() error {
 	return nil
 }
 
-// checkBindings holds what is said of the Python and Node packages to the variants.
+// checkBindings checks the fields for the Python and Node packages against the variants.
 func (o *Operator) checkBindings() error {
 	for language, wrapped := range map[string][]string{"python": o.Python.Wrapped, "node": o.Node.Wrapped} {
 		for _, form := range wrapped {
@@ -185,7 +185,7 @@ func (o *Operator) checkBindings() error {
 	return nil
 }
 
-// checkAll tells what is wrong with entries beside each other.
+// checkAll returns an error for schemas that contradict each other.
 func checkAll(all []*Operator) error {
 	byName, byGo, byC := map[string]*Operator{}, map[string]*Operator{}, map[string]*Operator{}
 	for _, o := range all {
@@ -211,7 +211,7 @@ func checkAll(all []*Operator) error {
 
 var integers = regexp.MustCompile(`^\[(-?\d+(, ?-?\d+)*)?\]$`)
 
-// defaultFits tells whether the text of a default is a value of the argument's type.
+// defaultFits reports whether the text of a default is a value of the argument's type.
 func (a Arg) defaultFits() bool {
 	d := a.Default
 	switch {

@@ -8,11 +8,11 @@ import (
 )
 
 // Derivatives are the gradients of an operator's arguments, as expressions of the gradient of its result, which the generator
-// compiles. The text "none" stands for an operator whose results do not depend on its arguments smoothly anywhere.
+// compiles. The text "none" represents an operator whose results do not depend on its arguments smoothly anywhere.
 type Derivatives struct {
 	None     bool
 	Composed string            // instead of derivatives: the operator in terms of others
-	Node     string            // the name of the recorded call, where it is not that of the operator
+	Node     string            // the name of the node, if it is not that of the operator
 	Of       map[string]string // by argument
 }
 
@@ -34,7 +34,7 @@ func (d *Derivatives) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// Given tells whether the entry says how the operator is differentiated.
+// Given reports whether the entry says how the operator is differentiated.
 func (d *Derivatives) Given() bool { return d.Composed != "" || len(d.Of) > 0 }
 
 // checkDerivatives holds the names to the arguments.
@@ -61,9 +61,9 @@ func (o *Operator) checkDerivatives() error {
 // untouched are the categories of operators whose results do not depend on the values of their arguments.
 var untouched = []string{"creation", "random", "query", "storage", "file", "comparison", "gradient"}
 
-// Constant tells whether no gradient flows through the operator: it returns no tensor, or none that has one.
+// Constant reports whether no gradient flows through the operator: it returns no tensor, or none that has one.
 func (o *Operator) Constant() bool {
-	if o.Derivatives.Given() || o.Derivatives.Node != "" { // whose history has that name
+	if o.Derivatives.Given() || o.Derivatives.Node != "" { // whose node has that name
 		return false
 	}
 	changes := slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Mutated })

@@ -66,7 +66,7 @@ func (o *Operator) DimOf(i int) int {
 	return self
 }
 
-// IsDim tells whether argument i is a dimension of a tensor, or several.
+// IsDim reports whether argument i is a dimension of a tensor, or several.
 func (o *Operator) IsDim(i int) bool {
 	if o.copied != nil {
 		return o.copied.IsDim(i)

@@ -13,7 +13,7 @@ import (
 // Units is the folder of the kernels' sources below engine.
 const Units = "kernel/src/units"
 
-// Runs are the words that an entry's runs may have: what its kernel's row has beside the promotion. Each is a field of engine/ops'
+// Runs are the words that an entry's runs may have: the fields of its kernel's row other than the promotion. Each is a field of engine/ops'
 // pointwise.
 var Runs = map[string]string{
 	"beside":    "out may share any memory with the operands, as that of a composition may in PyTorch",
@@ -44,7 +44,7 @@ func readKernels(dir string) (map[string]string, error) {
 	return kernels, nil
 }
 
-// checkKernel holds the kernel of an entry to the signature that it has, and to the entry's own.
+// checkKernel checks the kernel of a schema against its signature, and against that of the schema.
 func (o *Operator) checkKernel(kernels map[string]string) error {
 	if o.Kernel == "" {
 		if o.Runs != nil {
@@ -99,12 +99,12 @@ func (o *Operator) tensors() int {
 	return n
 }
 
-// isTensor tells whether the argument is a tensor, or a number in its place.
+// isTensor reports whether the argument is a tensor, or a scalar instead.
 func (a Arg) isTensor() bool {
 	return !a.Type.List && (a.Type.Base == "Tensor" || a.Type.Base == "Operand")
 }
 
-// Plain tells whether the arguments are the tensors that the kernel reads, and nothing else.
+// Plain reports whether the arguments are the tensors that the kernel reads, and nothing else.
 func (o *Operator) Plain() bool {
 	return !slices.ContainsFunc(o.Args, func(a Arg) bool { return !a.isTensor() || a.Type.Optional || a.Mutated })
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// eachForms are the entries that an entry with each_of stands for: for each of its forms one that returns a list, and one that writes to the tensors of
+// eachForms are the entries that a schema with each_of represents: for each of its forms one that returns a list, and one that writes to the tensors of
 // the first list.
 func (o *Operator) eachForms() ([]*Operator, error) {
 	if o.signed() || o.AliasOf != "" || o.CopyOf != "" || o.Go != "" || o.Kernel != "" || o.Category != "" || o.Names != "" {

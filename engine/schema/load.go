@@ -157,7 +157,7 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 // aboutView matches what the documentation of a view says about sharing memory.
 var aboutView = regexp.MustCompile(`,\s+as\s+a\s+view|\s+Returns\s+(?:a\s+)?views?\.|\s+Shares\s+memory\s+with\s+the\s+tensor\.`)
 
-// copies fills in the entry of a copy of what a view gives. It is a composition: names, quantizers and gradients are those of its steps.
+// copies fills in the entry of a copy of the result of a view. It is a composite operator: names, quantizers and gradients are those of its intermediate ops.
 func (o *Operator) copies(of *Operator) error {
 	switch {
 	case of == nil || of.AliasOf != "" || of.CopyOf != "" || len(of.Args) == 0 || len(of.Returns) != 1:
@@ -189,5 +189,5 @@ func (o *Operator) copies(of *Operator) error {
 	return nil
 }
 
-// signed tells whether the entry has a signature of its own.
+// signed reports whether the entry has a signature.
 func (o *Operator) signed() bool { return strings.Contains(o.Func, "(") }

@@ -12,8 +12,8 @@ import (
 // Operator is one entry.
 type Operator struct {
 	Func        string      `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of or copy_of
-	AliasOf     string      `yaml:"alias_of"`  // the entry that this is another name of, which gives every fact that is missing here
-	CopyOf      string      `yaml:"copy_of"`   // the view that this is a copy of, which gives every fact that is missing here
+	AliasOf     string      `yaml:"alias_of"`  // the schema of which this is another name, with the values of missing fields
+	CopyOf      string      `yaml:"copy_of"`   // the view of which this is a copy, with the values of missing fields
 	EachOf      string      `yaml:"each_of"`   // the operator that this applies to each tensor of lists
 	Forms       []string    `yaml:"forms"`     // of an operator with each_of: OVERLOAD(ARGUMENTS)
 	Private     bool        `yaml:"private"`   // a step of other operators or of derivatives, which no language has
@@ -31,7 +31,7 @@ type Operator struct {
 	Deprecated  string      `yaml:"deprecated"` // what to do instead, of an operator that warns of itself
 	Go          string      `yaml:"go"`         // name of the function in engine/ops, when it is not the operator's in camel case
 	Words       Words       `yaml:"words"`
-	Integers    []string    `yaml:"integers"` // the arguments that are tensors of integers, beside those that their names tell
+	Integers    []string    `yaml:"integers"` // the arguments that are tensors of integers, other than those with the names of indices
 	Python      Python      `yaml:"python"`
 	Node        Node        `yaml:"node"`
 	Derivatives Derivatives `yaml:"derivatives"`
@@ -47,7 +47,7 @@ type Operator struct {
 	Returns  []Arg     `yaml:"-"`
 }
 
-// Words are the texts that str arguments can be, by the argument's name.
+// Words are the accepted values of str arguments, by the argument's name.
 type Words map[string][]string
 
 // Python is what the Python package does otherwise than the signature says. It concerns one name, so that other names of an
@@ -76,9 +76,9 @@ type Arg struct {
 	KwOnly   bool
 	Mutated  bool     // written in place: Tensor(a!)
 	AliasSet string   // "a" in Tensor(a): the result shares memory with the argument of the same mark
-	Words    []string // the texts that it can be, nil for any
+	Words    []string // the accepted values, nil for any
 	Dim      bool     // a dimension of a tensor, or several, which may be given by name
-	Indices  bool     // a tensor of integers, which numbers in a list stand for whatever their language makes of them
+	Indices  bool     // a tensor of integers, also as a list of numbers, of any dtype of the language
 }
 
 // Type of an argument.
@@ -168,7 +168,7 @@ var DTypeSets = map[string]DTypeSet{
 	"none": {"no tensor data", func(dtype.DType) bool { return false }},
 }
 
-// Accepts tells whether the operator takes operands of dtype d, or makes tensors of it.
+// Accepts reports whether the operator takes operands of dtype d, or makes tensors of it.
 func (o *Operator) Accepts(d dtype.DType) bool {
 	return DTypeSets[o.DTypes].Has(d) && !(d == dtype.Complex32 && o.Tagged("wide_complex"))
 }
@@ -210,7 +210,7 @@ var Promotions = map[string]Promotion{
 	}},
 }
 
-// wide tells of floats and complex numbers whether their parts have 32 bits or more.
+// wide reports whether the parts of floats and complex numbers have 32 bits or more.
 func wide(d dtype.DType) bool { return d.Category() >= dtype.Floating && d.Compute() == d }
 
 func floating(d dtype.DType) dtype.DType {
@@ -257,10 +257,10 @@ func Public(all []*Operator) []*Operator {
 	return slices.DeleteFunc(slices.Clone(all), func(o *Operator) bool { return o.Private })
 }
 
-// Has tells whether the operator exists in a variant.
+// Has reports whether the operator exists in a variant.
 func (o *Operator) Has(variant string) bool { return slices.Contains(o.Variants, variant) }
 
-// Tagged tells whether the operator has a tag.
+// Tagged reports whether the operator has a tag.
 func (o *Operator) Tagged(tag string) bool { return slices.Contains(o.Tags, tag) }
 
 // Operands lists the positions of the arguments that may be a tensor or a number.

@@ -59,7 +59,7 @@ func TestSignature(t *testing.T) {
 	assert.Empty(t, ops[0].Returns)
 }
 
-// Every mistake is an error that names the file, the entry and what is wrong.
+// Every mistake is an error that names the file, the entry and the problem.
 func TestMistakesAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"f Tensor self": "no argument list", "f(Tensor self": "not closed", "f(Tensor self)": "no result", "f(Tensr self) -> Tensor": `type "Tensr" is not one of`,

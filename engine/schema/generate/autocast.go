@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// generateAutocast writes the policies of operators, by the façade's methods. It returns an error for an operator that cannot be boxed.
+// generateAutocast writes the policies of operators, by the dispatcher's methods. It returns an error for an operator that cannot be boxed.
 func generateAutocast(out *output, ops []*schema.Operator, all []*function, policies map[string][]string) error {
 	rows := map[string]string{}
 	for _, o := range ops {
@@ -30,7 +30,7 @@ func generateAutocast(out *output, ops []*schema.Operator, all []*function, poli
 		rows[all[i].name] = fmt.Sprintf("\t%q: {%s},\n", all[i].name, strings.Join(words, ", "))
 	}
 	var b strings.Builder
-	b.WriteString("\n// policies are what autocast does with the arguments of the façade's methods, for each of AutocastDevices.\nvar policies = map[string][len(AutocastDevices)]Policy{\n")
+	b.WriteString("\n// policies are what autocast does with the arguments of the dispatcher's methods, for each of AutocastDevices.\nvar policies = map[string][len(AutocastDevices)]Policy{\n")
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		b.WriteString(rows[name])
 	}

@@ -81,7 +81,7 @@ func (f form) name() string {
 	return name
 }
 
-// isScalar tells whether argument i is a number in this form.
+// isScalar reports whether argument i is a number in this form.
 func (f form) isScalar(i int) bool {
 	operands := f.op.Operands()
 	return f.scalar && operands[len(operands)-1] == i
@@ -263,7 +263,7 @@ func (f form) cResult(i int) (check, store string) {
 	return check, fmt.Sprintf("*%s = %sa[%d].%s;", name, cast, i, field)
 }
 
-// givesHandle tells whether the form has one result, which is a handle.
+// givesHandle reports whether the form has one result, which is a handle.
 func (f form) givesHandle() bool {
 	return f.returnsResults() && len(f.op.Returns) == 1 && !f.op.Returns[0].Type.List && slices.Contains([]string{"Tensor", "Storage", "Generator", "Node"}, f.op.Returns[0].Type.Base)
 }

@@ -34,7 +34,7 @@ func goArgument(o *schema.Operator, i int) string {
 	return fmt.Sprintf("f.%s(%d)", getter, i)
 }
 
-// givesMemory tells whether an operator tells the address of a tensor's elements.
+// givesMemory reports whether an operator returns the address of a tensor's elements.
 func givesMemory(o *schema.Operator) bool {
 	return slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "pointer" })
 }
@@ -102,7 +102,7 @@ func goBody(o *schema.Operator) string {
 	return fmt.Sprintf("%s, err := %s; return f.%s(err, %s)", results, call, setter, results)
 }
 
-// mixed tells whether an operator's results are of several types.
+// mixed reports whether an operator's results are of several types.
 func mixed(o *schema.Operator) bool {
 	for _, r := range o.Returns {
 		if r.Type != o.Returns[0].Type || r.Type.List && (len(o.Returns) > 1 || r.Type.Base != "Tensor") {
@@ -123,10 +123,10 @@ func goCalls(ops []*schema.Operator) string {
 	return b.String()
 }
 
-// goOperators lists the façade's methods for tests that run over all of them.
+// goOperators lists the dispatcher's methods for tests that run over all of them.
 func goOperators(ops []*schema.Operator) string {
 	var b strings.Builder
-	b.WriteString(goBanner + "package ops_test\n\n// operators maps the operators' C names to their methods of the façade.\nvar operators = map[string]any{\n")
+	b.WriteString(goBanner + "package ops_test\n\n// operators maps the operators' C names to their methods of the dispatcher.\nvar operators = map[string]any{\n")
 	for _, o := range ops {
 		fmt.Fprintf(&b, "\t%q: ctx.%s,\n", o.CName(), o.GoName())
 	}

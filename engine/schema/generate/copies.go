@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// copiesFile has the compositions of the operators that are copies of what a view gives.
+// copiesFile contains the composite operators that copy the result of a view.
 const copiesFile = compositeDir + "/gen_copies.go"
 
 // copies is the text of copiesFile.

@@ -14,8 +14,8 @@ import (
 type cppParam struct {
 	name, kind string // the type without const and &
 	def        string // "" where it is required
-	c          string // what it gives to C
-	callers    string // letters of what callers write there, which tell overloads apart (cppKinds)
+	c          string // the expression for C
+	callers    string // letters of the argument types, which distinguish overloads (cppKinds)
 }
 
 // cppKind is how arguments of a type are declared, and the letters of what callers may write: number, truth value, tensor, braces,
@@ -167,7 +167,7 @@ func (f *cppFunction) required() int {
 	return n
 }
 
-// confused tells whether a call with n arguments may mean either of two functions.
+// confused reports whether a call with n arguments may mean either of two functions.
 func confused(f, g *cppFunction, n int) bool {
 	for i := range n {
 		if !strings.ContainsAny(f.params[i].callers, g.params[i].callers) {
@@ -177,7 +177,7 @@ func confused(f, g *cppFunction, n int) bool {
 	return true
 }
 
-// separateOverloads makes overloads of one name callable: one that no argument tells from an earlier one gets its overload's name, and what
+// separateOverloads makes overloads of one name callable: one that no argument distinguishes from an earlier one gets its overload's name, and what
 // a later one shares with an earlier one it can be called with only where further arguments are given.
 func separateOverloads(overloads []*cppFunction) {
 	for i, f := range overloads {
@@ -248,7 +248,7 @@ func (f *cppFunction) struct_() string {
 	return schema.Camel(f.op.ID(), true) + "Result"
 }
 
-// changesFirst tells whether the function gives back its first argument, which it has changed.
+// changesFirst reports whether the function returns its first argument, which it modifies.
 func (f *cppFunction) changesFirst() bool {
 	return f.mode == "inplace" || f.mode == "function" && len(f.op.Returns) == 0 && len(f.op.Args) > 0 && f.op.Args[0].Mutated && f.op.Args[0].Type.String() == "Tensor"
 }
@@ -324,7 +324,7 @@ func (f *cppFunction) definition() string {
 	return b.String() + "}\n"
 }
 
-// isMethod tells whether the function is a method of Tensor, too.
+// isMethod reports whether the function is a method of Tensor, too.
 func (f *cppFunction) isMethod() bool {
 	first := len(f.op.Args) > 0 && (f.op.Args[0].Type.Base == "Tensor" || f.op.Args[0].Type.Base == "Operand") && !f.op.Args[0].Type.List
 	return first && f.space() == "" && (f.mode == "inplace" || f.mode == "function" && f.op.Has("method"))
@@ -421,7 +421,7 @@ func generateCpp(out *output, ops []*schema.Operator) {
 	out.write("include/tensor/gen_methods.hpp", guard("GEN_METHODS", "#include \"handle.hpp\"\n",
 		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs.String()+"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
 			declared.String()+"\n private:\n  const Tensor &self() const { return static_cast<const Tensor &>(*this); }\n};\n"))
-	// What is deprecated calls C's function that is, which is none of the program's business.
+	// Deprecated operators call the deprecated C function, without a warning of the compiler.
 	const quiet, loud = "#pragma GCC diagnostic push\n#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n\n", "\n#pragma GCC diagnostic pop\n"
 	out.write("include/tensor/gen_operators.hpp", guard("GEN_OPERATORS", "#include \"class.hpp\"\n",
 		quiet+results.String()+defined.String()+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+

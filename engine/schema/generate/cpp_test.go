@@ -35,7 +35,7 @@ func TestCppCallsEveryFormOnce(t *testing.T) {
 	}
 }
 
-// No arguments, numbers, flags, tensors, lists or texts, may mean two functions of one name.
+// No arguments, numbers, flags, tensors, lists or strings, may mean two functions of one name.
 func TestCppOverloadsAreToldApart(t *testing.T) {
 	byName := map[string][]*cppFunction{}
 	for _, f := range cppFunctions(loaded(t)) {

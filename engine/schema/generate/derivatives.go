@@ -60,8 +60,8 @@ func generateDerivatives(out *output, ops []*schema.Operator, all []*function, i
 	return nil
 }
 
-// stepMethods are what formulas can call beside operators, the methods of steps that return something, and the functions of the
-// package, among which are those that record an operator of their own.
+// stepMethods are the functions other than operators that formulas can call: the methods of steps that return something, and the functions of the
+// package, including those with a separate rule.
 func stepMethods() (found map[string]*function, own map[string]bool, err error) {
 	files, err := handwritten(autogradDir)
 	found, own = map[string]*function{}, map[string]bool{}
@@ -106,7 +106,7 @@ func (k *compiler) operands() (at []int) {
 
 func (k *compiler) isView() bool { return k.op.Tagged("view") && k.f.table == "" }
 
-// nodeName is the code of the name of the recorded call.
+// nodeName is the code of the name of the node.
 func (k *compiler) nodeName() (string, error) {
 	if text := k.op.Derivatives.Node; text != "" {
 		name := *k
@@ -149,7 +149,7 @@ func (k *compiler) inline(code string) string {
 	return code
 }
 
-// head is the signature of the function, whose results have names, and what it refuses at once where it has several outputs.
+// head is the signature of the function, whose results have names, and its early checks if it has several outputs.
 func (k *compiler) head() string {
 	var results []string
 	for i, r := range k.f.results {
@@ -168,7 +168,7 @@ func (k *compiler) head() string {
 	return text
 }
 
-// outs are the outputs that the caller may give.
+// outs are the outputs that the caller can pass.
 func (k *compiler) outs() (names []string) {
 	for _, p := range k.f.params[:len(k.f.params)-len(k.op.Args)] {
 		if p.typ == tensorType {
@@ -228,12 +228,12 @@ func (k *compiler) function() (string, error) {
 	case k.f.table == "composed" || k.f.table == "quantized":
 		return k.into()
 	case k.out() == k.param(0).name:
-		return k.refusal(), nil
+		return k.rejectTracked(), nil
 	}
 	return k.undifferentiable()
 }
 
-// overwriting records that nothing is left of the history of what a constant operator writes to.
+// overwriting clears the grad_fn of tensors that a constant operator writes to.
 func (k *compiler) overwriting() (string, error) {
 	node, err := k.nodeName()
 	self, _ := k.self()
@@ -270,8 +270,8 @@ func (k *compiler) made() string {
 	return fmt.Sprintf("%s = r.c.%s(%s)\n", strings.Join(append(k.results(), "err"), ", "), k.f.name, k.f.arguments())
 }
 
-// refusal records nothing: it refuses tensors whose gradients are wanted, which the operator would give another geometry.
-func (k *compiler) refusal() string {
+// rejectTracked adds no node: it returns an error for tensors that require grad, whose geometry the operator would change.
+func (k *compiler) rejectTracked() string {
 	return k.head() + fmt.Sprintf("\tif err = refuse(c, %q, %s); err != nil {\n\t\treturn\n\t}\n\treturn c.Past(tensor.Gradient).%s(%s)\n}\n",
 		k.op.Name, k.recordedTensors(), k.f.name, k.f.arguments())
 }
@@ -326,7 +326,7 @@ func (k *compiler) composed() (string, error) {
 	return text + named, err
 }
 
-// self is the first argument, which a composition in place is not to change before it is done, and the name that it has there.
+// self is the first argument, which an in-place composite operator must not change before it is done, and its name there.
 func (k *compiler) self() (argument, name string) {
 	if p := k.param(0); p.typ == tensorType {
 		return p.name, p.name
@@ -445,7 +445,7 @@ func (k *compiler) recordedOperands(operands []int) (given, list string, err err
 	return "", "", fmt.Errorf("derivatives: a list and other operands cannot both have gradients")
 }
 
-// formulas compiles the derivatives of the operands, and tells which of them, by their order, need which tensors.
+// formulas compiles the derivatives of the operands, and returns which of them, by their order, need which tensors.
 func (k *compiler) formulas(operands []int) (cases []string, needs map[string][]int, err error) {
 	needs = map[string][]int{}
 	for at, i := range operands {
@@ -466,7 +466,7 @@ func (k *compiler) formulas(operands []int) (cases []string, needs map[string][]
 	return cases, needs, nil
 }
 
-// writeFormula gives the node its formula, which has a case for each operand.
+// writeFormula writes the formula of the node, with a case for each operand.
 func writeFormula(b *strings.Builder, cases []string) {
 	switch len(cases) {
 	case 0:
@@ -509,7 +509,7 @@ func wanted(by []int, list string) string {
 	return strings.Join(wants, "||")
 }
 
-// save writes what keeps operands before the call, and tells whether that can fail.
+// save writes the code that saves operands before the call, and reports whether that can fail.
 func (k *compiler) save(b *strings.Builder, needs map[string][]int, list string, results []string) (fails bool) {
 	for _, name := range slices.Sorted(maps.Keys(needs)) {
 		if slices.Contains(results, name) {

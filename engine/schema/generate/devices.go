@@ -21,7 +21,7 @@ func readServed() (served map[string]map[string]string, err error) {
 	return served, err
 }
 
-// deviceWord is what a device does with an operator: "" where it answers all, or where nobody tells, partly or refused.
+// deviceWord is the support of a device for an operator: "" for all calls, or if unknown, partly or `refused`.
 func deviceWord(dtypes map[string]string) string {
 	count := map[string]int{}
 	for _, word := range dtypes {

@@ -13,7 +13,7 @@ import (
 )
 
 // What an operator is for a kind of tensors is a word: kernel, composite (its steps do what they do for the kind), rule (the kind's
-// own), constant (no gradient flows through it) or refused.
+// own), constant (no gradient flows through it) or `refused`.
 
 // plainForm is the word for plain tensors.
 func plainForm(f *function) string {
@@ -36,7 +36,7 @@ func gradientForm(o *schema.Operator, f *function) string {
 	return "refused"
 }
 
-// generateDispatch writes what the façade's table of dispatch cannot see in the backends.
+// generateDispatch writes what the dispatcher's table of dispatch cannot see in the backends.
 func generateDispatch(out *output, ops []*schema.Operator, all []*function) error {
 	byGo, first := map[string]*function{}, map[string]*schema.Operator{}
 	for _, f := range all {

@@ -16,7 +16,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// tables are the folders of operators, with the façade's table of their functions.
+// tables are the folders of operators, with the dispatcher's table of their functions.
 var tables = map[string]string{opsDir: "", compositeDir: "composed", autogradDir: "recorded", sparseDir: "parted", quantizedDir: "quantized"}
 
 const (
@@ -27,7 +27,7 @@ const (
 	module       = "github.com/libtensor/libtensor/"
 )
 
-// function is what the façade needs to know of the Go function behind an operator.
+// function is what the dispatcher needs to know of the Go function behind an operator.
 type function struct {
 	op       string // the operator's name in errors
 	name     string // in Go
@@ -38,14 +38,14 @@ type function struct {
 	casts    int      // the rows of engine/aten's AutocastDevices for which autocast converts its arguments, a bit each
 	draws    bool     // numbers at random, which transforms that are under way have a say in
 	keeps    bool     // the elements: nothing is written
-	filed    bool     // files hold tensors of every kind side by side
-	table    string   // where the façade finds it: of tables
+	filed    bool     // one file can contain tensors of every kind
+	table    string   // where the dispatcher finds it: of tables
 	written  []param  // those that the operator writes to: tensors and storages
 }
 
 type param struct{ name, typ string }
 
-// facade writes engine/aten: one method for each Go function that operators name, with the signature that it has in
+// facade writes engine/aten: one method for each Go function that operators name, with its signature in
 // engine/ops, and those functions of engine/ops that their entries say all of.
 func facade(out *output, ops []*schema.Operator) error {
 	policies, err := schema.Autocast("engine", ops)
@@ -82,7 +82,7 @@ func facade(out *output, ops []*schema.Operator) error {
 	if err := declareFile(listsFile, text, declared, imports); err != nil {
 		return err
 	}
-	casts := map[string]int{} // by the façade's methods, which aliases share
+	casts := map[string]int{} // by the dispatcher's methods, which aliases share
 	for _, o := range ops {
 		for row, policy := range policies[o.Name] {
 			if policy != "" {
@@ -137,7 +137,7 @@ func facade(out *output, ops []*schema.Operator) error {
 	return generateDerivatives(out, ops, all, imports)
 }
 
-// ownMethods are the operators that the façade has itself, since they are about what its calls carry.
+// ownMethods are the operators that the dispatcher has itself, since they are about what its calls carry.
 func ownMethods() (map[string]bool, error) {
 	files, err := handwritten(facadeDir)
 	found := map[string]bool{}
@@ -159,7 +159,7 @@ func ownMethods() (map[string]bool, error) {
 	return found, err
 }
 
-// handwritten are the files of a package without its tests and what is generated, which is going to be another.
+// handwritten are the files of a package without its tests and its generated files, which are rewritten.
 func handwritten(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	return slices.DeleteFunc(files, func(path string) bool {
@@ -205,14 +205,14 @@ func declareFile(path string, text any, declared map[string]*function, imports m
 		}
 		made := read(set, f)
 		if made.table = tables[filepath.Dir(path)]; made.table != "" {
-			made.params = made.params[1:] // the façade
+			made.params = made.params[1:] // the dispatcher
 		}
 		declared[f.Name.Name] = made
 	}
 	return nil
 }
 
-// takesContext tells whether the first parameter of a function is the façade.
+// takesContext reports whether the first parameter of a function is the dispatcher.
 func takesContext(f *ast.FuncDecl) bool {
 	if len(f.Type.Params.List) == 0 {
 		return false
@@ -302,7 +302,7 @@ func (f *function) keys() string {
 	return joined(keysOf(f.params), f.layouts())
 }
 
-// isOut tells whether a parameter is a tensor that takes the result and is not read.
+// isOut reports whether a parameter is a tensor that takes the result and is not read.
 func isOut(p param) bool { return p.typ == "*tensor.Tensor" && strings.HasPrefix(p.name, "out") }
 
 func (f *function) hasOut() bool { return slices.ContainsFunc(f.params, isOut) }
@@ -312,7 +312,7 @@ func (f *function) operands() string {
 	return joined(keysOf(slices.DeleteFunc(slices.Clone(f.params), isOut)), f.layouts())
 }
 
-// failure are the results beside an error err.
+// failure are the results that are returned with an error err.
 func (f *function) failure() string {
 	var b strings.Builder
 	for _, r := range f.results[:len(f.results)-1] {
@@ -364,7 +364,7 @@ func keysOf(params []param) string {
 }
 
 // ahead is keys, without those whose layers have nothing to do for the operator: gradients stop at a constant one, which ends the
-// history of what it writes to.
+// grad_fn of the tensors that it writes to.
 func (f *function) ahead() string {
 	modes := ""
 	if f.draws {
@@ -385,7 +385,7 @@ func (f *function) ahead() string {
 	return joined(written, read, f.layouts(), modes)
 }
 
-// ofParts tells whether an operator is about sparse tensors, whose parts are not quantized.
+// ofParts reports whether an operator is about sparse tensors, whose parts are not quantized.
 func (f *function) ofParts() bool { return f.table == tables[sparseDir] }
 
 func facadeMethods(all []*function, imports map[string]string) string {
@@ -396,7 +396,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature((f.table == "" || f.ofParts()) && (keys != "" || len(f.written) > 0)))
 		if keys != "" {
 			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
-			if f.hasOut() && !strings.Contains(f.ahead(), "layout.Keys()") { // factories, whose out may tell the layout
+			if f.hasOut() && !strings.Contains(f.ahead(), "layout.Keys()") { // factories, whose out determines the layout
 				fmt.Fprintf(&b, "if err := outOnly(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, cmp.Or(f.operands(), "0"), f.failure())
 			}
 			if all := keysOf(f.params); !f.filed && (strings.Contains(all, "|") || strings.Contains(all, "keysOf")) {
@@ -437,7 +437,7 @@ func (f *function) placed() (name string) {
 	return name
 }
 
-// call calls the operator and counts what it writes, which a refused call does not; composed ones write through the façade.
+// call calls the operator and counts its writes, which a failed call does not; composed ones write through the dispatcher.
 func (f *function) call(b *strings.Builder) {
 	if f.table != "" { // its steps find the device
 		fmt.Fprintf(b, "return %s.%s(c, %s)\n}\n", f.table, f.name, f.arguments())
@@ -485,7 +485,7 @@ func facadeBackend(all []*function, imports map[string]string) string {
 	return header(b.String(), imports)
 }
 
-// registered tells the façade of the operators of a package that imports it.
+// registered registers the operators of a package that imports the dispatcher.
 func registered(all []*function, name, table, setter string) string {
 	var b strings.Builder
 	b.WriteString(goBanner + "package " + name + "\n\nimport \"" + module + "engine/aten\"\n\nfunc init() {\n\taten." + setter + "(aten.Backend{\n")

@@ -39,7 +39,7 @@ type compiler struct {
 	defaults map[string][]string  // of their arguments
 	helpers  map[string]*function
 	uses     map[string]bool   // operands and results that the formula in hand reads elements of
-	captured map[string]string // what is read before the call, by variable
+	captured map[string]string // values that are read before the call, by variable
 	flows    map[int]bool      // results whose gradients formulas read
 	naming   bool              // the formula in hand is the name of a call
 	once     bool              // the formula in hand reads the gradients of results once, so that they are free after that
@@ -92,7 +92,7 @@ func (k *compiler) reads(e ast.Expr) (count int) {
 	return count
 }
 
-// as is an expression where a type is wanted.
+// as is an expression of a required type.
 func (k *compiler) as(e expression, typ string) string {
 	if e.typ == typ {
 		return e.code
@@ -152,7 +152,7 @@ func (k *compiler) expression(e ast.Expr) expression {
 	return expression{}
 }
 
-// name is what a name stands for.
+// name is the value of a name.
 func (k *compiler) name(name string) expression {
 	switch name {
 	case "true", "false":
@@ -221,7 +221,7 @@ func resultName(o *schema.Operator, i int) string {
 	return schema.Camel(o.Returns[i].Name, false) + "Result"
 }
 
-// attributes are what is known of a tensor without its elements: code with a place for the tensor, and its type.
+// attributes are the metadata of a tensor: code with a verb for the tensor, and its type.
 var attributes = map[string]expression{
 	"sizes":      plain("%s.Sizes()", "[]int64"),
 	"strides":    plain("%s.Strides()", "[]int64"),
@@ -335,7 +335,7 @@ func (k *compiler) written(f *function, first expression, args []ast.Expr, param
 	return expression{handOver(over, step), tensorType, true}
 }
 
-// shorthands are methods of steps that only call the operator of that name, which formulas call themselves: what it gives is new.
+// shorthands are methods of steps that only call the operator of that name, which formulas call directly: the result is new.
 var shorthands = []string{"abs", "eq", "exp", "log", "pow", "sgn", "where"}
 
 // handOver is code that is handed some operands.

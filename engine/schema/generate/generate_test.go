@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The files in the tree are what the entries and the kernel sources give, template hashes among them.
+// The files in the tree are generated from the schemas and the kernel sources, including template hashes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	t.Chdir("../../..")
 	out := &output{files: map[string][]byte{}}

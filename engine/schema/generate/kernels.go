@@ -95,7 +95,7 @@ func templateHash(path string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:12]), nil
 }
 
-// checkFamilies refuses units of src/units that are in no family, or in several, and names of none.
+// checkFamilies returns an error for units of src/units that are in no family, or in several, and for names without a unit.
 func checkFamilies() error {
 	files, err := filepath.Glob(kernelDir + "/src/units/*.h")
 	if err != nil {
@@ -184,7 +184,7 @@ func cached(name string) string {
 	return fmt.Sprintf("//export lt_cached_%s\nfunc lt_cached_%s() {}\n", name, name)
 }
 
-// generateCached gives the hand-written packages of the engine that import "C" such an export.
+// generateCached writes such an export for the hand-written packages of the engine that import "C".
 func generateCached(out *output) error {
 	return filepath.WalkDir("engine", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && path == "engine/schema" {
@@ -204,7 +204,7 @@ func generateCached(out *output) error {
 	})
 }
 
-// tableConstraint lets a build tag leave a tier out, which nothing but its table imports.
+// tableConstraint makes a build tag exclude a tier, which nothing but its table imports.
 func tableConstraint(t tier) string {
 	if t.arch == "" {
 		return "!without_" + t.name

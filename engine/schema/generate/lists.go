@@ -125,7 +125,7 @@ func argType(o *schema.Operator, name string) string {
 	return ""
 }
 
-// takesRest tells whether a parameter can take an argument of another name.
+// takesRest reports whether a parameter can take an argument of another name.
 func takesRest(o *schema.Operator, name string, p param) bool {
 	typ := argType(o, name)
 	return p.typ == "*tensor.Tensor" || p.typ == "dtype.Scalar" && (strings.HasPrefix(typ, "Scalar") || typ == "Tensor")
@@ -145,7 +145,7 @@ func eachNumber(o *schema.Operator, name, value, typ string) (read, used string)
 	return "", ""
 }
 
-// eachDefault is the default of a parameter that items do not give.
+// eachDefault is the default of a parameter that items do not set.
 func eachDefault(typ string) string {
 	switch typ {
 	case "dtype.Scalar":

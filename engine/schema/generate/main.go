@@ -52,7 +52,7 @@ func (o *output) flush() (changed int, err error) {
 			if err := os.Remove(path); err != nil {
 				return changed, err
 			}
-			_ = os.Remove(filepath.Dir(path)) // which refuses while there is another
+			_ = os.Remove(filepath.Dir(path)) // which fails while there is another
 		}
 	}
 	for path, data := range o.files {

@@ -35,8 +35,8 @@ func nodeArgName(name string) string {
 	return schema.Camel(strings.Trim(name, "_"), false)
 }
 
-// nodeHas tells whether an operator can be called from JavaScript: it has no addresses but those of a function. Hooks on what is
-// saved, which asynchronous calls take along, are pushed and popped by the addon itself.
+// nodeHas reports whether an operator can be called from JavaScript: it has no addresses but those of a function. Hooks on saved
+// tensors, which asynchronous calls inherit, are pushed and popped by the addon itself.
 func nodeHas(o *schema.Operator) bool {
 	isPointer := func(a schema.Arg) bool { return a.Type.Base == "pointer" && !nodeIsCallback(a) }
 	return !slices.ContainsFunc(nodeArgs(o), isPointer) && !slices.ContainsFunc(o.Returns, isPointer) && o.Name != "pop_saved_tensors_hooks"
@@ -44,7 +44,7 @@ func nodeHas(o *schema.Operator) bool {
 
 func nodeIsCallback(a schema.Arg) bool { return a.Type.Function == "tensor_callback" }
 
-// nodeArgs are the arguments in JavaScript, where a function stands for a callback with its context and its deleter, which come last.
+// nodeArgs are the arguments in JavaScript, where a function represents a callback with its context and its deleter, which come last.
 func nodeArgs(o *schema.Operator) []schema.Arg {
 	if i := slices.IndexFunc(o.Args, nodeIsCallback); i >= 0 {
 		return o.Args[:i+1]
@@ -52,7 +52,7 @@ func nodeArgs(o *schema.Operator) []schema.Arg {
 	return o.Args
 }
 
-// owner is the class, beside Tensor, that an operator is a method of: storage_nbytes of Storage, generator_seed of Generator.
+// owner is the class other than Tensor of which an operator is a method: storage_nbytes of Storage, generator_seed of Generator.
 func nodeOwner(o *schema.Operator) string {
 	if len(o.Args) > 0 && o.Args[0].Name == "self" {
 		switch base := o.Args[0].Type.Base; base {
@@ -90,12 +90,12 @@ func (e *nodeEntry) has(variant string) bool {
 	return slices.ContainsFunc(e.overloads, func(o *schema.Operator) bool { return o.Has(variant) })
 }
 
-// wrapped tells whether the package declares the form, a function or method, itself.
+// wrapped reports whether the package declares the form, a function or method, itself.
 func (e *nodeEntry) wrapped(form string) bool {
 	return slices.Contains(e.overloads[0].Node.Wrapped, form)
 }
 
-// internal tells whether the package does not show the operator as it is, but has it in a form of its own (lib/grad.js, lib/names.js).
+// internal reports whether the package does not show the operator as it is, but in another form (lib/grad.js, lib/names.js).
 func (e *nodeEntry) internal() bool {
 	first := e.overloads[0]
 	return first.Category == "gradient" || first.Node.Internal
@@ -109,7 +109,7 @@ func (e *nodeEntry) isFunction() bool { return e.owner() == "" && e.has("functio
 
 func (e *nodeEntry) isMethod() bool { return e.owner() != "" || e.has("method") }
 
-// isAsync tells whether the function also exists off the event loop: when it gives tensors, runs backward, or works on files.
+// isAsync reports whether the function also exists off the event loop: when it returns tensors, runs a backward pass, or accesses files.
 func (e *nodeEntry) isAsync() bool {
 	return e.isFunction() && slices.ContainsFunc(e.overloads, takesTime)
 }
@@ -118,7 +118,7 @@ func takesTime(o *schema.Operator) bool {
 	return o.Category == "file" || o.Name == "backward" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
 }
 
-// nodePlaces are the names of the addon's functions that the package has in other places than the addon.
+// nodePlaces are the names of the addon's functions that the package has at other paths than the addon.
 func nodePlaces(entries []*nodeEntry) string {
 	list := func(chosen func(*nodeEntry) bool) string {
 		var text string

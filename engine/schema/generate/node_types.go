@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// nodeExports are the values that bindings/node writes by hand, beside the operators.
+// nodeExports are the values that bindings/node writes by hand, other than operators.
 var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad", "inferenceMode", "autograd", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
 	"settled", "func", "testing", "finfo", "iinfo", "inf", "nan", "pi", "e", "newaxis", "broadcastShapes", "isInference", "sparseCsrTensor", "sparseCscTensor", "sparseBsrTensor", "sparseBscTensor", "isComplex", "isFloatingPoint", "isSigned", "isStorage", "numel",
 	"setPrintoptions", "getPrintoptions", "seed", "initialSeed", "getRngState", "setRngState",
@@ -113,7 +113,7 @@ func tsResultObject(o *schema.Operator) string {
 	return "{ " + strings.Join(fields, "; ") + " }"
 }
 
-// tsPlaces counts the arguments that may be given in their places, and those that must be given.
+// tsPlaces counts the positional arguments, and the required ones.
 func tsPlaces(args []schema.Arg) (positional, required int) {
 	for i, a := range args {
 		if !a.KwOnly {
@@ -176,7 +176,7 @@ func tsParameters(o *schema.Operator, method, out, async bool) []string {
 	return lists
 }
 
-// tsFields are the members of the object that gives arguments by name.
+// tsFields are the members of the object of arguments by name.
 func tsFields(o *schema.Operator, args []schema.Arg, out, async bool) []string {
 	var fields []string
 	for _, a := range args {
@@ -241,7 +241,7 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 	return b.String()
 }
 
-// tsNamespace collects declarations by the namespace that they lie in.
+// tsNamespace collects declarations by their namespace.
 type tsNamespace struct {
 	body  strings.Builder
 	order []string
@@ -303,7 +303,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 			methods[e.owner()].WriteString(e.tsSignatures("  ", e.last(), "method"))
 		}
 		if e.has("inplace") {
-			// What lies in a namespace does so in place, too: a method of its name could be another operator's.
+			// The in-place form is in the namespace of the function: a method of its name could be another operator's.
 			body, indent, name := methods[""], "  ", e.last()+"_"
 			if path := strings.Split(e.path, "."); len(path) > 1 {
 				body, indent, name = &functions.find(path[:len(path)-1]).body, strings.Repeat("  ", len(path)-1), "export function "+name

@@ -64,7 +64,7 @@ func (v *pyOverload) kindOf(i int) string {
 	return kind
 }
 
-// cNone is the initializer of what stands for None.
+// cNone is the initializer that represents None.
 func cNone(a schema.Arg) string {
 	switch unqualified(a.Type) {
 	case "Scalar":
@@ -166,7 +166,7 @@ func (v *pyOverload) row(order int) (parameters, row string) {
 	if o.Returns != nil && o.Returns[0].AliasSet != "" && o.Category == "view" || results == "S" {
 		flags = append(flags, "LT_BRIEF")
 	}
-	// What detach() gives is to keep neither the tensor nor the graph behind it.
+	// The result of detach() must keep neither the tensor nor its autograd graph.
 	if o.Returns != nil && o.Returns[0].AliasSet != "" && !o.Args[0].Mutated && o.Name != "detach" {
 		flags = append(flags, "LT_VIEWS")
 	}
@@ -240,7 +240,7 @@ func or(flags []string) string {
 	return strings.Join(flags, " | ")
 }
 
-// operatorNumbers are the names of the places in the table.
+// operatorNumbers are the names of the indices in the table.
 func operatorNumbers(sorted []*schema.Operator) string {
 	text := cBanner + "// An operator's place in the table, and in the engine's (gen_calls.go).\nenum {\n"
 	for _, o := range sorted {

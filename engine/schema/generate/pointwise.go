@@ -10,7 +10,7 @@ import (
 )
 
 // pointwiseFile has the rows of the elementwise operators whose entries name a kernel, and the functions of those that no file
-// beside it declares.
+// next to it declares.
 const pointwiseFile = opsDir + "/gen_pointwise.go"
 
 // pointwise is the text of pointwiseFile.

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// entriesIn is a folder of entries beside a unit with three kernels.
+// entriesIn is a folder of schemas with a unit of three kernels.
 func entriesIn(t *testing.T, text string) string {
 	t.Helper()
 	engine := t.TempDir()
@@ -36,7 +36,7 @@ func elementwise(signature, facts string) string {
 	return "- func: " + signature + "\n  category: pointwise\n  dtypes: all\n  tags: [elementwise]\n  since: '0.1'\n  doc: |\n    Says what\n    it does.\n" + facts
 }
 
-// An entry with a kernel gives a row of its facts, and the function that runs it where no file has one.
+// A schema with a kernel generates a row of its facts, and the function that runs it where no file has one.
 func TestRowsAndFunctionsOfEntries(t *testing.T) {
 	ops := loadEntries(t, elementwise("special.more(Tensor self, Tensor|Scalar type) -> Tensor", "  variants: [method, inplace]\n  promotion: bool\n  kernel: less\n  runs: [swapped, exact]\n")+
 		elementwise("polar:parts(Tensor polar_parts, Tensor polarParts) -> Tensor", "  variants: [function]\n  promotion: complex\n  kernel: join\n")+
@@ -95,7 +95,7 @@ func TestRowsThatCannotBe(t *testing.T) {
 	assert.Contains(t, text, "return largest.run(nil, nil, self)")
 }
 
-// The functions that stay in engine/ops beside their rows do more than the rows say.
+// The functions in engine/ops that have rows do more than the rows say.
 func TestHandWrittenFunctionsSayMore(t *testing.T) {
 	t.Chdir("../../..")
 	ops, err := schema.Load("engine")

@@ -33,7 +33,7 @@ func (f *pyFunction) has(variant string) bool {
 	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.has(variant) })
 }
 
-// has tells of the operator's variants; what is in place is a method, but for nn's, which are so only where the operator is one.
+// has reports the operator's variants; in-place forms are methods, but for nn's, which are so only where the operator is one.
 func (v *pyOverload) has(variant string) bool {
 	return v.op.Has(variant) || v.inplace && variant == "method" && v.op.Category != "nn"
 }
@@ -63,10 +63,10 @@ func pyModule(name string) (module, leaf string) {
 const onLists = "lists"
 
 // functional is the file of the names of torch.nn.functional: of the prefix nn, and those of the category that no
-// name with it stands for.
+// name with it represents.
 const functional = "nn_functional"
 
-// alsoFunctional tells whether a name of torch is one of torch.nn.functional, too.
+// alsoFunctional reports whether a name of torch is one of torch.nn.functional, too.
 func alsoFunctional(o *schema.Operator, ops []*schema.Operator) bool {
 	named := func(other *schema.Operator) bool { return other.Name == "nn."+o.Name }
 	return o.Category == "nn" && !strings.Contains(o.Name, ".") && !slices.ContainsFunc(ops, named)
@@ -143,7 +143,7 @@ func (v *pyOverload) positional() []schema.Arg {
 	return slices.DeleteFunc(slices.Clone(v.op.Args), func(a schema.Arg) bool { return a.KwOnly })
 }
 
-// variadicSize tells whether the only positional argument, after self, is a list of integers, which may then be given as
+// variadicSize reports whether the only positional argument, after self, is a list of integers, which may then be given as
 // separate arguments: zeros(2, 3).
 func (v *pyOverload) variadicSize() bool {
 	args := v.positional()
@@ -158,10 +158,10 @@ func (v *pyOverload) variadicTensors() bool {
 	return v.op.Python.Variadic && len(args) > 0
 }
 
-// takesOut tells whether the Python function has the keyword out.
+// takesOut reports whether the Python function has the keyword out.
 func (v *pyOverload) takesOut() bool { return v.op.Has("out") && !v.inplace }
 
-// factory tells whether the function also takes requires_grad, pin_memory and names.
+// factory reports whether the function also takes requires_grad, pin_memory and names.
 func (v *pyOverload) factory() bool {
 	if v.op.Python.Internal || !slices.Contains([]string{"creation", "random", "fft"}, v.op.Category) {
 		return false
@@ -196,12 +196,12 @@ func pyDefault(a schema.Arg) string {
 	return "_" + d // a dtype, layout or memory format by name
 }
 
-// noneIsDefault tells whether None stands for the default of a list, as it does in PyTorch where that is empty.
+// noneIsDefault reports whether None represents the default of a list, as it does in PyTorch where that is empty.
 func noneIsDefault(a schema.Arg) bool {
 	return a.Type.List && a.Default == "[]"
 }
 
-// pyParameter is a parameter of a function that stands for operators in help() and inspect.
+// pyParameter is a parameter of a function that represents operators in help() and inspect.
 type pyParameter struct {
 	name  string
 	place int    // of the kinds of parameters, in their order

@@ -25,7 +25,7 @@ from .._core.tensor import Tensor as _Tensor
 _Number: TypeAlias = _bool | _int | _float | _complex
 `
 
-// wrapped tells whether the package declares the form, a function or method, itself.
+// wrapped reports whether the package declares the form, a function or method, itself.
 func (f *pyFunction) wrapped(form string) bool {
 	return slices.Contains(f.overloads[0].op.Python.Wrapped, form)
 }
@@ -53,7 +53,7 @@ func pyType(t schema.Type, result bool) string {
 	return s
 }
 
-// pyDims is the type of an argument, with texts where it is a dimension.
+// pyDims is the type of an argument, with strings if it is a dimension.
 func pyDims(a schema.Arg) string {
 	if a.Dim {
 		return strings.ReplaceAll(pyType(a.Type, false), "_int", "_int | _str")

@@ -50,7 +50,7 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 	return nil
 }
 
-// ownFunctions are the functions of a package by hand, among which are those of operators with a rule of their own.
+// ownFunctions are the functions of a package by hand, including those of operators with a separate rule.
 func ownFunctions(dir string) (map[string]bool, error) {
 	files, err := handwritten(dir)
 	own := map[string]bool{}
@@ -103,7 +103,7 @@ func (q *quantizing) function() (string, error) {
 			arguments, out, given = append(arguments, "out"), p.name, "out"
 		case p.typ == tensorType:
 			arguments, operands = append(arguments, fmt.Sprintf("t[%d]", len(operands))), append(operands, p.name)
-		case p.typ == tensorsType && alone: // a list beside tensors, of indices, is left as it is
+		case p.typ == tensorsType && alone: // a list of indices next to tensors is unchanged
 			arguments, tensors = append(arguments, "t"), p.name
 		default:
 			arguments = append(arguments, p.name)
