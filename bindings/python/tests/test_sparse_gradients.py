@@ -361,9 +361,6 @@ def test_threads_accumulate_in_one_sparse_gradient():
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for _ in range(rounds):
-        if (grad := w.grad) is not None:
-            assert grad.is_sparse
     for thread in threads:
         thread.join()
     assert torch.equal(w.grad.to_dense(), 4 * rounds * COUNTS)
