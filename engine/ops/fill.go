@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -33,6 +34,9 @@ func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
 }
 
 func overflow(op string, value dtype.Scalar, d dtype.DType) error {
+	if d == dtype.Unpromoted {
+		return kernel.Unpromoted(op)
+	}
 	return status.Runtimef("%s: value %v cannot be converted to type %v without overflow", op, value, d)
 }
 

@@ -123,14 +123,16 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	return to.Done(launch.On(to.To).Elementwise(p.name, w))
 }
 
-// unpromoted is the error of operands of which the first that have no dtype in common are an eight-bit float and another dtype.
+// unpromoted is the error of operands without a dtype in common: it names the first two dtypes of which one is an eight-bit float.
 func unpromoted(op string, operands ...*tensor.Tensor) error {
-	for _, t := range operands[1:] {
-		if a, b := operands[0].DType(), t.DType(); dtype.Promote(a, b) == dtype.Unpromoted {
-			return errUnpromoted(op, a, b)
+	for i, first := range operands {
+		for _, other := range operands[i+1:] {
+			if a, b := first.DType(), other.DType(); a != b && (a.IsFloat8() || b.IsFloat8()) {
+				return errUnpromoted(op, a, b)
+			}
 		}
 	}
-	return unpromoted(op, operands[1:]...)
+	return kernel.Unpromoted(op)
 }
 
 func errUnpromoted(op string, a, b dtype.DType) error {

@@ -180,6 +180,9 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("where: expected condition to be a boolean tensor, but got a tensor with dtype %v", d)
 	}
 	d := resultType(self, other)
+	if d == dtype.Unpromoted {
+		return nil, unpromoted("where", self, other)
+	}
 	if err := iter.SameDType("where", out, d); err != nil {
 		return nil, err
 	}

@@ -334,6 +334,17 @@ def test_they_promote_with_no_dtype(dtype):
         with pytest.raises(RuntimeError, match=f"attempted to promote {shown} and {mine}"):
             y.add_(x)
         assert y.tolist() == before
+    for call in (
+        lambda: torch.where(x == x, x, 1j),
+        lambda: torch.result_type(x, 1j),
+        lambda: torch.ldexp(torch.ones(2, dtype=torch.int32), x[0]),
+        lambda: torch.ldexp(x, torch.tensor(1j)),
+        lambda: torch.cosine_similarity(torch.ones(2, dtype=torch.int32), x[0], 0),
+        lambda: torch.sub(x, torch.ones(2), alpha=1e30),
+        lambda: torch.result_type(torch.ones(2, dtype=torch.int32), x[0]),
+    ):
+        with pytest.raises(RuntimeError, match="Promotion for Float8 Types is not supported"):
+            call()
     for other in (getattr(torch, name) for name in SHAPES):
         if other is not dtype:
             with pytest.raises(RuntimeError, match=f"attempted to promote {mine} and {other.name.capitalize()}"):

@@ -216,7 +216,7 @@ static int32_t B_optional(void) {
   return v;
 }
 // Dtypes that three tensors in four have, for runs that look for one kind of defect.
-enum { DTYPES = TENSOR_UINT64 + 1 };
+enum { DTYPES = TENSOR_FLOAT8_E8M0FNU + 1 };
 static int favoured[DTYPES], favours;
 static void favour(const char *numbers) {
   char *end;

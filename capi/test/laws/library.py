@@ -29,6 +29,7 @@ ROOT = HERE.parent.parent.parent
 OPERATORS = json.loads((HERE.parent / "gen_operators.json").read_text())
 FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}
 QUANTIZED = ("quint8", "qint8", "qint32", "quint4x2", "quint2x4")
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")  # which few operators take
 NAMES = (  # by number
     *(
         "bool",
@@ -51,11 +52,12 @@ NAMES = (  # by number
         "uint16",
         "uint32",
         "uint64",
+        *FLOAT8,
     ),
 )
 SIZES = dict(
     zip(
-        (n for n in NAMES if n not in QUANTIZED),
+        (n for n in NAMES if n not in QUANTIZED + FLOAT8),
         (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4, 2, 4, 8),
         strict=True,
     )
