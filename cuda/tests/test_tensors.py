@@ -9,6 +9,7 @@ import libtensor as torch
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 DTYPES += [torch.complex64, torch.complex128, torch.complex32]
 UNSIGNED = [torch.uint16, torch.uint32, torch.uint64]
+FLOAT8 = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz, torch.float8_e8m0fnu]
 
 
 def values(dtype, *size):
@@ -89,6 +90,23 @@ def test_unsigned_integers_move_and_are_not_computed_with(dtype):
         with pytest.raises(NotImplementedError, match="on cuda.*move the tensors to the cpu"):
             refused()
     assert torch.equal(there.cpu(), host)
+
+
+@pytest.mark.parametrize("dtype", FLOAT8, ids=str)
+def test_eight_bit_floats_move_and_are_not_converted(dtype):
+    host = torch.arange(6, dtype=torch.uint8).view(dtype).reshape(2, 3)
+    there = host.cuda()
+    bits = torch.uint8
+    assert torch.equal(there.cpu().view(bits), host.view(bits))
+    assert torch.equal(there.t()[1:].contiguous().cpu().view(bits), host.t()[1:].contiguous().view(bits))
+    assert torch.equal(torch.full((3,), 2, dtype=dtype, device="cuda").cpu().view(bits), torch.full((3,), 2, dtype=dtype).view(bits))
+    assert torch.equal(host.cpu().float().cuda().cpu(), host.float())
+    for refused in (lambda: there.float(), lambda: host.float().cuda().to(dtype), lambda: there == there):
+        with pytest.raises(NotImplementedError, match=f"{dtype.name}"):
+            refused()
+    with pytest.raises(NotImplementedError, match="not implemented for dtype"):
+        there + there
+    assert torch.equal(there.cpu().view(bits), host.view(bits))
 
 
 @pytest.mark.parametrize("dtype", DTYPES + UNSIGNED, ids=str)
