@@ -1,5 +1,6 @@
 """Operators that programs define."""
 
+import copy
 from collections.abc import Sequence
 from typing import List, Optional, Tuple, Union  # noqa: UP035
 
@@ -282,3 +283,8 @@ def test_opcheck(name):
     op.register_fake(lambda x, factor=1, *, flag=True: x.new_empty(7))
     results = library.opcheck(op, (torch.ones(2),), raise_exception=False)
     assert "(7,)" in str(results["test_faketensor"]) and results["test_schema"] == "SUCCESS"
+
+
+def test_operators_are_their_own_copies():
+    packet = torch.ops.aten.add
+    assert copy.deepcopy(packet) is packet and copy.deepcopy([packet.Tensor])[0] is packet.Tensor and not hasattr(packet, "__setstate__")

@@ -190,6 +190,9 @@ class OpOverload:
         self.__name__ = f"{self.op_name}.{overload}"
         self.__module__ = f"torch.ops.{self.namespace}"
 
+    def __deepcopy__(self, memo: Any) -> OpOverload:
+        return self
+
     @property
     def _schema(self) -> str:
         return str(self.schema)
@@ -313,7 +316,12 @@ class OpOverloadPacket:
         """Returns the names of the overloads."""
         return list(self._overloads)
 
+    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+        return self
+
     def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__"):
+            raise AttributeError(name)
         try:
             return self._overloads[name]
         except KeyError:
