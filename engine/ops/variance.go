@@ -1,6 +1,9 @@
 package ops
 
 import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -62,6 +65,14 @@ func withMean(op string, self *tensor.Tensor, dim []int64, correction dtype.Scal
 		return nil, nil, s.Err
 	}
 	mean = s.Keep(Mean(nil, self, dim, keepdim, self.DType()))
+	if self.Device().Type == device.CPU && self.DType().ToReal() != dtype.Float64 && s.outside(mean, -math.MaxFloat64, math.MaxFloat64, true) {
+		// The sum of finite elements may overflow, which their mean does not.
+		wide := dtype.Float64
+		if self.DType().IsComplex() {
+			wide = dtype.Complex128
+		}
+		mean = s.converted(s.Keep(Mean(nil, self, dim, keepdim, wide)), self.DType())
+	}
 	return s.GiveBoth(spread, mean)
 }
 

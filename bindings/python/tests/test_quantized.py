@@ -495,9 +495,20 @@ def test_norms_of_quantized_tensors_raise(shape, statistics):
 
 
 VIEWS = {
-    "alias_copy": (), "as_strided_copy": ((2,), (1,)), "diagonal_copy": (), "expand_copy": ((2, 2, 2),), "permute_copy": ((1, 0),), "select_copy": (0, 0),
-    "slice_copy": (), "squeeze_copy": (), "t_copy": (), "transpose_copy": (0, 1), "unfold_copy": (-1, 2, 1), "unsqueeze_copy": (0,), "view_copy": ((4,),),
-}  # fmt: skip
+    "alias_copy": (),
+    "as_strided_copy": ((2,), (1,)),
+    "diagonal_copy": (),
+    "expand_copy": ((2, 2, 2),),
+    "permute_copy": ((1, 0),),
+    "select_copy": (0, 0),
+    "slice_copy": (),
+    "squeeze_copy": (),
+    "t_copy": (),
+    "transpose_copy": (0, 1),
+    "unfold_copy": (-1, 2, 1),
+    "unsqueeze_copy": (0,),
+    "view_copy": ((4,),),
+}
 
 
 @pytest.mark.parametrize("dtype", [torch.quint8, torch.qint8, torch.qint32], ids=str)
