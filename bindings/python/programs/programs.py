@@ -1,11 +1,11 @@
-"""Programs over packages that are written for PyTorch: by the name of the package's distribution, what is tried and the program. It runs
-unchanged by `python -m libtensor` and fails by an exception."""
+"""Programs over packages that are written for PyTorch: by the name of the package's distribution, what is tried, what of the package
+does not work and why, and the program. It runs unchanged by `python -m libtensor` and fails by an exception."""
 
 PROGRAMS = {}
 
 
-def program(name, tried, code):
-    PROGRAMS[name] = (tried, code)
+def program(name, tried, code, limits=""):
+    PROGRAMS[name] = (tried, code, limits)
 
 
 program(
@@ -27,6 +27,7 @@ for _ in range(60):
     losses.append(loss.item())
 assert losses[-1] < losses[0] / 20, losses
 """,
+    "One process: `torch.distributed` is not available.",
 )
 program(
     "diffusers",
@@ -42,6 +43,7 @@ with torch.no_grad():
     for t in scheduler.timesteps: x = scheduler.step(model(x, t).sample, t, x).prev_sample
 assert x.shape == (1, 1, 8, 8) and x.isfinite().all()
 """,
+    "`torch.compile` runs functions as they are.",
 )
 program(
     "einops",
@@ -198,6 +200,7 @@ trainer = create_supervised_trainer(model, torch.optim.Adam(model.parameters(), 
 trainer.run(data, max_epochs=30); evaluator = create_supervised_evaluator(model, metrics={"accuracy": Accuracy()}); evaluator.run(data)
 assert evaluator.state.metrics["accuracy"] > 0.9
 """,
+    "One process: `torch.distributed` is not available.",
 )
 program(
     "pytorch-lightning",
@@ -216,6 +219,7 @@ quiet = dict(logger=False, enable_progress_bar=False, enable_model_summary=False
 lightning.Trainer(max_epochs=40, accelerator="cpu", default_root_dir=tempfile.mkdtemp(), **quiet).fit(net, data)
 assert net.losses[-1] < net.losses[0] / 20
 """,
+    "One process: `torch.distributed` is not available.",
 )
 program(
     "pytorch-metric-learning",
@@ -312,6 +316,7 @@ for _ in range(60):
     optimizer.zero_grad(); loss = torch.nn.functional.cross_entropy(layer(graph.x, graph.edge_index), y); loss.backward(); optimizer.step()
 assert loss < 0.3
 """,
+    "Its compiled packages (pyg-lib, torch-scatter, torch-sparse) are for PyTorch and are not loaded.",
 )
 program(
     "torchdiffeq",
@@ -372,6 +377,7 @@ ids = torch.tensor([[5, 6, 7]]); made = model.generate(ids, max_new_tokens=5, do
 folder = tempfile.mkdtemp(); model.save_pretrained(folder); again = GPT2LMHeadModel.from_pretrained(folder).eval()
 assert torch.equal(again.generate(ids, max_new_tokens=5, do_sample=False), made)
 """,
+    "`torch.compile` runs functions as they are.",
 )
 program(
     "vit-pytorch",
@@ -400,5 +406,149 @@ program(
 import torch, zuko
 flow = zuko.flows.NSF(features=2, transforms=1, hidden_features=(8,)); x = torch.randn(5, 2)
 (-flow().log_prob(x).mean()).backward(); assert flow().sample((3,)).shape == (3, 2) and all(p.grad is not None for p in flow.parameters())
+""",
+)
+program(
+    "torchvision",
+    "The training and detections of a Faster R-CNN, features of a ResNet, deformable convolution, boxes and transforms.",
+    """
+import torch, torchvision
+from torchvision import ops
+from torchvision.models.detection import fasterrcnn_mobilenet_v3_large_320_fpn
+from torchvision.models.feature_extraction import create_feature_extractor
+from torchvision.transforms import v2
+torch.manual_seed(0)
+model = fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None, num_classes=3, min_size=64, max_size=64, box_score_thresh=0.0)
+images, truth = [torch.rand(3, 64, 64)], [{"boxes": torch.tensor([[4.0, 4.0, 30.0, 30.0]]), "labels": torch.tensor([1])}]
+losses = model(images, truth); sum(losses.values()).backward()
+assert len(losses) == 4 and all(loss.isfinite() for loss in losses.values())
+found = model.eval()(images)[0]; kept = ops.batched_nms(found["boxes"], found["scores"], found["labels"], 0.5)
+assert len(kept) == len(found["boxes"])
+resnet = torchvision.models.resnet18().eval(); features = create_feature_extractor(resnet, {"layer2": "middle"})
+assert features(torch.rand(1, 3, 64, 64))["middle"].shape == (1, 128, 8, 8)
+x, layer = torch.rand(1, 2, 6, 6), ops.DeformConv2d(2, 3, 3, padding=1)
+still = torch.nn.functional.conv2d(x, layer.weight, layer.bias, padding=1)
+assert torch.allclose(layer(x, torch.zeros(1, 18, 6, 6)), still, atol=1e-6)
+assert v2.Resize((8, 10))(torch.rand(3, 16, 16)).shape == (3, 8, 10)
+""",
+    "`torchvision.io` decodes and encodes images by a library compiled for PyTorch, and raises; PIL works.",
+)
+program(
+    "torchaudio",
+    "Mel spectrograms, a biquad filter, forced alignment and a Conformer.",
+    """
+import torch, torchaudio
+import torchaudio.functional as F
+torch.manual_seed(0)
+wave = torch.sin(torch.arange(4000) * 0.8)[None]
+assert torchaudio.transforms.MelSpectrogram(8000, n_fft=256, n_mels=20)(wave).shape == (1, 20, 32)
+assert F.lowpass_biquad(wave, 8000, 100.0)[:, 500:].abs().max() < 0.05 < F.lowpass_biquad(wave, 8000, 3000.0).abs().max()
+path, scores = F.forced_align(torch.eye(4)[None, [0, 1, 1, 0, 2, 3]].log_softmax(-1), torch.tensor([[1, 2, 3]]))
+assert path.tolist() == [[0, 1, 1, 0, 2, 3]]
+model = torchaudio.models.Conformer(16, 2, 32, 1, 7); made, lengths = model(torch.randn(2, 10, 16), torch.tensor([10, 8])); made.sum().backward()
+assert made.shape == (2, 10, 16) and lengths.tolist() == [10, 8]
+""",
+    "The CTC decoder for CUDA is compiled for PyTorch, and raises.",
+)
+program(
+    "e3nn",
+    "Spherical harmonics and a tensor product that are equivariant to rotations.",
+    """
+import torch
+from e3nn import o3
+torch.manual_seed(0)
+product = o3.FullyConnectedTensorProduct("2x0e+1x1o", "1x1o", "2x0e+2x1o"); rotation = o3.rand_matrix()
+x, y = product.irreps_in1.randn(3, -1), product.irreps_in2.randn(3, -1)
+turned = product(x @ product.irreps_in1.D_from_matrix(rotation).T, y @ product.irreps_in2.D_from_matrix(rotation).T)
+assert torch.allclose(turned, product(x, y) @ product.irreps_out.D_from_matrix(rotation).T, atol=1e-5)
+assert o3.spherical_harmonics([0, 1, 2], torch.randn(4, 3), True).shape == (4, 9)
+""",
+)
+program(
+    "captum",
+    "Integrated gradients, whose sum is the difference of the outputs, and occlusion.",
+    """
+import torch
+from captum.attr import IntegratedGradients, Occlusion
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)); x = torch.randn(3, 4)
+attributions = IntegratedGradients(model).attribute(x, target=1, n_steps=100)
+assert torch.allclose(attributions.sum(1), (model(x) - model(torch.zeros(1, 4)))[:, 1], atol=1e-3)
+assert Occlusion(model).attribute(x, (1,), target=0).shape == (3, 4)
+""",
+)
+program(
+    "botorch",
+    "A Gaussian process that is fitted, and the maximum of an acquisition function.",
+    """
+import torch
+from botorch.acquisition import LogExpectedImprovement
+from botorch.fit import fit_gpytorch_mll
+from botorch.models import SingleTaskGP
+from botorch.optim import optimize_acqf
+from gpytorch.mlls import ExactMarginalLogLikelihood
+torch.manual_seed(0)
+x = torch.rand(8, 1, dtype=torch.float64); y = -(x - 0.3) ** 2; model = SingleTaskGP(x, y)
+fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+bounds = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
+best, _ = optimize_acqf(LogExpectedImprovement(model, y.max()), bounds, q=1, num_restarts=2, raw_samples=16)
+assert abs(best.item() - 0.3) < 0.15, best
+""",
+)
+program(
+    "tensordict",
+    "Nested dictionaries of tensors: indexing, stacking, modules, files in mapped memory.",
+    """
+import tempfile
+import torch
+from tensordict import TensorDict
+from tensordict.nn import TensorDictModule, TensorDictSequential
+data = TensorDict({"a": torch.rand(3, 4), "b": {"c": torch.arange(3.0)}}, [3])
+assert torch.stack([data, data])["b", "c"].shape == (2, 3) and data[1]["a"].shape == (4,)
+model = TensorDictSequential(TensorDictModule(torch.nn.Linear(4, 2), ["a"], ["y"]), TensorDictModule(torch.tanh, ["y"], ["z"]))
+assert torch.equal(model(data)["z"], data["y"].tanh())
+folder = tempfile.mkdtemp(); data.memmap(folder); assert torch.equal(TensorDict.load_memmap(folder)["a"], data["a"])
+""",
+)
+program(
+    "opacus",
+    "Gradients of samples, and a training step with differential privacy.",
+    """
+import torch
+from opacus import GradSampleModule, PrivacyEngine
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+layer, x = GradSampleModule(torch.nn.Linear(4, 3)), torch.randn(5, 4); layer(x).sum().backward()
+assert torch.allclose(layer.weight.grad_sample, x[:, None].expand(5, 3, 4))
+model = torch.nn.Linear(4, 1); optimizer = torch.optim.SGD(model.parameters(), lr=0.1); data = DataLoader(TensorDataset(x, x.sum(1, True)), 5)
+model, optimizer, data = PrivacyEngine().make_private(
+    module=model, optimizer=optimizer, data_loader=data, noise_multiplier=1.0, max_grad_norm=1.0, poisson_sampling=False
+)
+for a, b in data: optimizer.zero_grad(); torch.nn.functional.mse_loss(model(a), b).backward(); optimizer.step()
+""",
+    "One process: `torch.distributed` is not available.",
+)
+program(
+    "segmentation-models-pytorch",
+    "The networks Unet and FPN, and the Dice loss.",
+    """
+import segmentation_models_pytorch as smp
+import torch
+for network in (smp.Unet, smp.FPN):
+    model = network("resnet18", encoder_weights=None, classes=2); made = model(torch.rand(2, 3, 64, 64))
+    smp.losses.DiceLoss("multiclass")(made, torch.zeros(2, 64, 64, dtype=torch.long)).backward(); assert made.shape == (2, 2, 64, 64)
+""",
+)
+program(
+    "open-clip-torch",
+    "A CLIP and its contrastive loss.",
+    """
+import torch
+from open_clip import CLIP, ClipLoss, CLIPTextCfg, CLIPVisionCfg
+torch.manual_seed(0)
+text = CLIPTextCfg(context_length=12, vocab_size=100, width=32, heads=4, layers=2)
+model = CLIP(16, CLIPVisionCfg(layers=2, width=32, head_width=8, patch_size=8, image_size=16), text)
+images, words, scale = model(torch.rand(3, 3, 16, 16), torch.randint(1, 99, (3, 12)))[:3]
+loss = ClipLoss()(images, words, scale); loss.backward(); assert abs(loss.item() - torch.tensor(3.0).log().item()) < 1
 """,
 )

@@ -37,6 +37,7 @@ assert torch.cuda.random.manual_seed_all is torch.cuda.manual_seed_all
 assert torch.jit._script.script is torch.jit.script
 assert torch._lowrank.svd_lowrank is torch.svd_lowrank
 assert torch.GradScaler is torch.amp.GradScaler
+assert torch.Future is torch.futures.Future and torch.DispatchKey is torch._C.DispatchKey
 """)
 
 

@@ -22,13 +22,22 @@ _bool, _int64 = NAMES["bool"], NAMES["int64"]
 class SymInt:
     """For isinstance() and annotations: sizes are Python's int."""
 
+    def __init__(self, node):
+        raise NotImplementedError("SymInt: sizes are Python's int")
+
 
 class SymFloat:
     """For isinstance() and annotations: numbers are Python's float."""
 
+    def __init__(self, node):
+        raise NotImplementedError("SymFloat: numbers are Python's float")
+
 
 class SymBool:
     """For isinstance() and annotations: truth values are Python's bool."""
+
+    def __init__(self, node):
+        raise NotImplementedError("SymBool: truth values are Python's bool")
 
 
 class FatalError(RuntimeError):
@@ -81,7 +90,7 @@ def sym_ite(b, t, f):
     return t if b else f
 
 
-def sym_sum(args):
+def sym_sum(args=()):
     """Returns the sum of numbers."""
     return builtins.sum(args)
 

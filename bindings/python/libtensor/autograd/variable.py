@@ -1,6 +1,7 @@
 """Tensors by the name that those with gradients once had."""
 
 from .._core.tensor import Tensor
+from .._gen.gen_functions import empty
 from .._gradients.grad import queue_callback
 
 __all__ = ["ImperativeEngine", "Variable"]
@@ -33,7 +34,9 @@ class Variable(metaclass=VariableMeta):
 
     _execution_engine = ImperativeEngine()
 
-    def __new__(cls, data, requires_grad=False):
+    def __new__(cls, data=None, requires_grad=False):
+        if data is None:
+            return empty(0).requires_grad_(requires_grad)
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data.detach().requires_grad_(requires_grad)
