@@ -518,8 +518,8 @@ import torch
 from opacus import GradSampleModule, PrivacyEngine
 from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)
-layer, x = GradSampleModule(torch.nn.Linear(4, 3)), torch.randn(5, 4); layer(x).sum().backward()
-assert torch.allclose(layer.weight.grad_sample, x[:, None].expand(5, 3, 4))
+layer, x = GradSampleModule(torch.nn.Linear(4, 3), loss_reduction="sum"), torch.randn(5, 4); layer(x).sum().backward()
+assert torch.allclose(layer._module.weight.grad_sample, x[:, None].expand(5, 3, 4))
 model = torch.nn.Linear(4, 1); optimizer = torch.optim.SGD(model.parameters(), lr=0.1); data = DataLoader(TensorDataset(x, x.sum(1, True)), 5)
 model, optimizer, data = PrivacyEngine().make_private(
     module=model, optimizer=optimizer, data_loader=data, noise_multiplier=1.0, max_grad_norm=1.0, poisson_sampling=False
@@ -549,6 +549,7 @@ torch.manual_seed(0)
 text = CLIPTextCfg(context_length=12, vocab_size=100, width=32, heads=4, layers=2)
 model = CLIP(16, CLIPVisionCfg(layers=2, width=32, head_width=8, patch_size=8, image_size=16), text)
 images, words, scale = model(torch.rand(3, 3, 16, 16), torch.randint(1, 99, (3, 12)))[:3]
-loss = ClipLoss()(images, words, scale); loss.backward(); assert abs(loss.item() - torch.tensor(3.0).log().item()) < 1
+loss = ClipLoss()(images, words, scale); loss.backward()
+assert torch.allclose(images.norm(dim=-1), torch.ones(3)) and all(p.grad.isfinite().all() for p in model.parameters() if p.requires_grad)
 """,
 )

@@ -124,6 +124,9 @@ assert torch.overrides.has_torch_function_variadic(a, Like()) and torch.override
 assert not torch.overrides.has_torch_function_variadic(a, 2)
 assert torch.overrides.resolve_name(torch.Tensor.item) == "torch.Tensor.item" and torch.overrides.resolve_name(torch.add) == "torch.add"
 assert torch._C._dispatch_keys(a).has(torch._C.DispatchKey.CPU)
+from torch._C._functorch import is_batchedtensor, is_functorch_wrapped_tensor, _add_batch_dim
+torch.func.vmap(lambda x: x * (1 / (is_batchedtensor(x) and is_functorch_wrapped_tensor(x))))(a)
+assert not is_batchedtensor(a)
 seen = []
 torch.func.vmap(lambda x: seen.append(torch._C._are_functorch_transforms_active()) or x)(a)
 assert seen == [True] and not torch._C._are_functorch_transforms_active()

@@ -409,3 +409,20 @@ def test_norms_are_refused_for_dimensions_that_a_weight_lacks():
     with pytest.raises(IndexError):
         convolution.weight = torch.ones(3)
     assert [tuple(p.shape) for p in convolution.parameters()] == [(4,), (1, 3, 1), (4, 3, 2)]
+
+
+def test_tensors_and_submodules_are_exchanged_by_name():
+    from libtensor.nn.utils._named_member_accessor import swap_submodule, swap_tensor
+
+    layer, plain = torch.nn.Linear(2, 3), torch.ones(3, 2)
+    weight = layer.weight
+    assert swap_tensor(layer, "weight", plain) is weight and layer.weight is plain
+    assert swap_tensor(layer, "weight", weight) is plain and layer.weight is weight
+    with pytest.raises(AttributeError, match="Linear has no attribute `absent`"):
+        swap_tensor(layer, "absent", plain)
+    swap_tensor(layer, "absent", plain, allow_missing=True)
+    assert layer.absent is plain
+    outer, other = torch.nn.Sequential(layer), torch.nn.ReLU()
+    assert swap_submodule(outer, "0", other) is layer and outer[0] is other
+    with pytest.raises(KeyError):
+        swap_submodule(outer, "a.b", other)
