@@ -130,6 +130,10 @@ assert not is_batchedtensor(a)
 seen = []
 torch.func.vmap(lambda x: seen.append(torch._C._are_functorch_transforms_active()) or x)(a)
 assert seen == [True] and not torch._C._are_functorch_transforms_active()
+from torch.nn.modules.module import _global_parameter_registration_hooks as hooks
+handle = torch.nn.modules.module.register_module_parameter_registration_hook(print)
+assert list(hooks.values()) == [print]
+handle.remove()
 assert torch._C._cuda_getDeviceCount() == torch.cuda.device_count()
 class Mode(torch.utils._python_dispatch.TorchDispatchMode): pass
 try:

@@ -45,6 +45,10 @@ __all__ = [
 
 T = TypeVar("T")
 _globals = _hooks.globals_
+# The hooks of all modules, under PyTorch's names: packages call them where they register parameters themselves.
+_global_parameter_registration_hooks, _global_buffer_registration_hooks = _globals.parameter_registration, _globals.buffer_registration
+_global_module_registration_hooks, _global_forward_pre_hooks = _globals.module_registration, _globals.forward_pre
+_global_forward_hooks, _global_backward_hooks, _global_backward_pre_hooks = _globals.forward, _globals.backward, _globals.backward_pre
 _DICTIONARIES = ("_parameters", "_buffers", "_modules")
 
 
