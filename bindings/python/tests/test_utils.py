@@ -16,7 +16,6 @@ INERT = {
     "bundled_inputs": ("bundle_inputs",),
     "throughput_benchmark": ("ThroughputBenchmark",),
     "backend_registration": ("rename_privateuse1_backend",),
-    "flop_counter": ("FlopCounterMode",),
 }
 
 
