@@ -50,11 +50,7 @@ func elementwise(op string, w launch.Elementwise) error {
 	if w.Params != nil {
 		l.Params = *w.Params
 	}
-	switch err := prepare(op, l, w.Kernel, w.Compute, operands); err {
-	case nil:
-	case errFloat8:
-		return withoutFloat8(op, w, elementwise)
-	default:
+	if err := prepare(op, l, w.Kernel, w.Compute, operands); err != nil {
 		return err
 	}
 	split(l, kernel.Elementwise)
@@ -62,7 +58,7 @@ func elementwise(op string, w launch.Elementwise) error {
 }
 
 // anywhere tells whether a kernel without outputs finds what it looks for: it stops once the flag in its parameters is set.
-func anywhere(op string, w launch.Elementwise) (found bool, err error) {
+func anywhere(op string, w launch.Elementwise) (bool, error) {
 	row, err := w.Kernel.For(op, w.Compute)
 	if err != nil || w.Operands[0].Numel() == 0 {
 		return false, err
@@ -71,15 +67,7 @@ func anywhere(op string, w launch.Elementwise) (found bool, err error) {
 	defer loops.Put(l)
 	l.Row = row
 	l.Params = launch.Params{}
-	switch err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)]); err {
-	case nil:
-	case errFloat8:
-		err = withoutFloat8(op, w, func(op string, w launch.Elementwise) (err error) {
-			found, err = anywhere(op, w)
-			return err
-		})
-		return found, err
-	default:
+	if err := prepare(op, l, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)]); err != nil {
 		return false, err
 	}
 	once(l)

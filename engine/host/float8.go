@@ -3,9 +3,7 @@ package host
 import (
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -46,69 +44,4 @@ func codes(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 		return t
 	}
 	return s.Keep(t.ViewAs(s.Op, dtype.Uint8, t.Sizes(), t.Strides(), t.Offset()))
-}
-
-// needsFloat8 reports whether a kernel that computes an operand in dtype d reads or writes it as an eight-bit float, which kernels do not
-// convert.
-func needsFloat8(t *tensor.Tensor, d dtype.DType) bool {
-	return t != nil && t.DType().IsFloat8() && t.DType() != d
-}
-
-// decoded replaces an input that needsFloat8 by a copy of dtype d.
-func decoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if !needsFloat8(t, d) {
-		return t
-	}
-	made := encoded(s, t, d)
-	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: made, From: t}) })
-	return made
-}
-
-// encoded is what stands in for an output that needsFloat8; store copies it there.
-func encoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if !needsFloat8(t, d) {
-		return t
-	}
-	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, t.Sizes(), d, device.Host) })
-}
-
-func store(s *owner.Scope, t, made *tensor.Tensor) {
-	if made != t {
-		s.Do(func() error { return copyTo(s.Op, launch.Copying{To: t, From: made}) })
-	}
-}
-
-// withoutFloat8 runs a kernel over copies of the operands that need it.
-func withoutFloat8(op string, w launch.Elementwise, run func(string, launch.Elementwise) error) error {
-	s := owner.Scope{Op: op}
-	defer s.Close()
-	operands := w.Operands
-	for i, t := range operands[:len(w.Kernel.Operands)] {
-		copied := decoded
-		if i < w.Kernel.Outputs {
-			copied = encoded
-		}
-		w.Operands[i] = copied(&s, t, iter.OperandDType(w.Kernel.Operands[i], w.Compute))
-	}
-	s.Do(func() error { return run(op, w) })
-	for i := range w.Kernel.Outputs {
-		store(&s, operands[i], w.Operands[i])
-	}
-	return s.Err
-}
-
-// reduceWithoutFloat8 is withoutFloat8 for a reduction.
-func reduceWithoutFloat8(op string, w launch.Reduction) error {
-	s := owner.Scope{Op: op}
-	defer s.Close()
-	w.In = decoded(&s, w.In, w.Compute)
-	out := w.Out
-	for i, t := range out {
-		w.Out[i] = encoded(&s, t, dtype.Float32)
-	}
-	s.Do(func() error { return reduce(op, w) })
-	for i, t := range out {
-		store(&s, t, w.Out[i])
-	}
-	return s.Err
 }

@@ -9,8 +9,8 @@ import (
 
 func init() {
 	launch.Register(device.CPU, launch.Device{
-		Elementwise: elementwise,
-		Any:         anywhere,
+		Elementwise: anyElementwise,
+		Any:         anyAnywhere,
 
 		Copy:     copyTo,
 		Fill:     fill,
@@ -19,7 +19,7 @@ func init() {
 		Read:     read,
 		Write:    write,
 
-		Reduce: reduce,
+		Reduce: anyReduce,
 		Scan:   scan,
 		Sort:   sort,
 		Search: search,

@@ -39,7 +39,7 @@ func reduce(op string, w launch.Reduction) error {
 		return err
 	}
 	if w.In.DType().IsFloat8() || slices.ContainsFunc(w.Out[:], func(t *tensor.Tensor) bool { return t != nil && t.DType().IsFloat8() }) {
-		return reduceWithoutFloat8(op, w)
+		return errFloat8
 	}
 	l := reductions.Get().(*kernel.Reduction)
 	defer reductions.Put(l)

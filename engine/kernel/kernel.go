@@ -127,15 +127,10 @@ func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
 	return k.rows[d.Row()], nil
 }
 
-// Unpromoted is the error that the operands of op, of which one is an eight-bit float, have no dtype in common.
-func Unpromoted(op string) error {
-	return status.Runtimef("%s: Promotion for Float8 Types is not supported; convert the operands to one dtype", op)
-}
-
 // Lacks is the error that op has no function for dtype d.
 func (k *Kernel) Lacks(op string, d dtype.DType) error {
 	if d == dtype.Unpromoted {
-		return Unpromoted(op)
+		return status.Unpromoted(op)
 	}
 	if wide := dtype.Complex64; d != wide && d.IsComplex() && k.Has(wide) {
 		return status.NotImplementedf("%s: not implemented for dtype %v; convert the operands to %v", op, d, wide)

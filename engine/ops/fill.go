@@ -2,7 +2,6 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -35,7 +34,7 @@ func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
 
 func overflow(op string, value dtype.Scalar, d dtype.DType) error {
 	if d == dtype.Unpromoted {
-		return kernel.Unpromoted(op)
+		return status.Unpromoted(op)
 	}
 	return status.Runtimef("%s: value %v cannot be converted to type %v without overflow", op, value, d)
 }

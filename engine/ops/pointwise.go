@@ -132,7 +132,7 @@ func unpromoted(op string, operands ...*tensor.Tensor) error {
 			}
 		}
 	}
-	return kernel.Unpromoted(op)
+	return status.Unpromoted(op)
 }
 
 func errUnpromoted(op string, a, b dtype.DType) error {

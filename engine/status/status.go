@@ -44,6 +44,11 @@ func newf(code Code, format string, args []any) error {
 // Runtimef makes a Runtime error.
 func Runtimef(format string, args ...any) error { return newf(Runtime, format, args) }
 
+// Unpromoted is the error that the operands of op, of which one is an eight-bit float, have no dtype in common.
+func Unpromoted(op string) error {
+	return Runtimef("%s: Promotion for Float8 Types is not supported; convert the operands to one dtype", op)
+}
+
 // Valuef makes a Value error.
 func Valuef(format string, args ...any) error { return newf(Value, format, args) }
 

@@ -104,7 +104,7 @@ func create(op string, sizes, strides []int64, d dtype.DType, dev device.Device,
 		return nil, status.Runtimef("%s: %d dimensions are more than the %d that a tensor can have", op, len(sizes), shape.MaxDims)
 	}
 	if d == dtype.Unpromoted {
-		return nil, status.Runtimef("%s: Promotion for Float8 Types is not supported; convert the operands to one dtype", op)
+		return nil, status.Unpromoted(op)
 	}
 	if numel > d.Elements(1<<62) {
 		return nil, status.Runtimef("%s: shape %v of %v needs more bytes than a 64-bit integer counts", op, sizes, d)
