@@ -10,9 +10,10 @@ import struct
 import warnings
 from fractions import Fraction
 
-import libtensor as torch
 import numpy as np
 import pytest
+
+import libtensor as torch
 from libtensor import safetensors
 
 # Bits of the fraction, bias of the exponent.
