@@ -66,6 +66,9 @@ func (l *list) numbers(scalars []dtype.Scalar) []*tensor.Tensor {
 // elements reads a vector with a factor for each item. Factors that have a derivative are multiplied to the tensors of the second list, and are 1 in the result.
 func (l *list) elements(t *tensor.Tensor) []dtype.Scalar {
 	read := make([]dtype.Scalar, len(l.lists[0]))
+	if l.Err != nil {
+		return read
+	}
 	if t.Dim() != 1 || t.Numel() != int64(len(read)) {
 		l.Failf("Expected packed scalar Tensor to be of dimension 1 with %d elements, but it has sizes %v", len(read), t.Sizes())
 		return read
@@ -115,7 +118,7 @@ func (l *list) results(f item) ([]*tensor.Tensor, error) {
 
 // inPlace writes what items come to to the tensors of the first list, after it has found that all can be written to. Items that can be refused
 // by the call itself, for their dtypes, shapes, devices or want of memory, are computed before the first one is written.
-func (l *list) inPlace(f item) error { return l.write(f, l.apart()) }
+func (l *list) inPlace(f item) error { return l.write(f, l.Err == nil && l.apart()) }
 
 // overwrite is inPlace of operators that only write: they have no result that could be computed before.
 func (l *list) overwrite(f item) error { return l.write(f, false) }

@@ -244,3 +244,21 @@ def test_fused_updates_of_tensors_that_do_not_fit_change_nothing(spoil, text):
     with pytest.raises(RuntimeError, match=text):
         torch._fused_adam_(*lists, [], [torch.tensor(1.0)] * 2, **ADAM)
     assert [of[0].tolist() for of in lists] == [[value] * 3 for value in (1.0, 4.0, 0.0, 0.0)]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+@pytest.mark.parametrize("name", ["addcmul", "addcdiv"])
+def test_packed_scalars_of_refused_lists(name, in_place):
+    function = getattr(torch, f"_foreach_{name}{'_' * in_place}")
+    lists = {
+        "another length": lambda: ([torch.ones(2), torch.ones(2)], [torch.ones(2)], [torch.ones(2)] * 2),
+        "another shape": lambda: ([torch.ones(2), torch.ones(2)], [torch.ones(2), torch.ones(3)], [torch.ones(2)] * 2),
+        "no item": lambda: ([], [torch.ones(2)], []),
+    }
+    for given in lists.values():
+        for scalars in (torch.ones(2), torch.ones(2, requires_grad=True), torch.ones(1), torch.ones(2, 2)):
+            with pytest.raises(RuntimeError) as told:
+                function(*given(), scalars)
+            assert "internal error" not in str(told.value)
+            with pytest.raises(RuntimeError):
+                torch.vmap(lambda s, given=given: function(*given(), s))(scalars.detach().expand(3, *scalars.shape))
