@@ -84,7 +84,8 @@ func (s *scope) iterate(a, basis *tensor.Tensor) *tensor.Tensor {
 	}
 	inner := within(s.C, s.Op)
 	defer inner.Close()
-	made := s.Keep(inner.Give(inner.basis(inner.matmul(a, basis))))
+	next, err := inner.Give(inner.basis(inner.matmul(a, basis)))
+	made := s.Keep(next, err)
 	s.Drop(basis)
 	return made
 }

@@ -28,6 +28,7 @@ const streamed, streamedRows, streamedGap, kept = 521, 2, 7, 64 // elements; byt
 func (o *rowsOf) run(t *table, stream bool, before byte) [][]byte {
 	l := &Loop{Row: o.kernel.Row(o.dtype), Operands: int32(len(o.types)), Outputs: int32(o.outputs), Ndim: 2, Stream: stream, Fixed: o.kernel.Fixed}
 	l.Sizes[0], l.Sizes[1] = streamed, streamedRows
+	setParameters(l, o.kernel, o.dtype)
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	var memory [][]byte

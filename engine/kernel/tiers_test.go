@@ -141,14 +141,27 @@ func indices(r *rand.Rand, elements int64, wrong bool) []byte {
 	return bytes
 }
 
+// setParameters sets the parameters without which kernels read no valid memory.
+func setParameters(l *Loop, k *Kernel, d dtype.DType) {
+	to := unsafe.Pointer(&l.Params)
+	switch {
+	case k.Fixed != 0:
+		*(*[2]int64)(to) = [2]int64{d.Size(), reach}
+	case k.Name == "float8_decode":
+		*(*unsafe.Pointer)(to) = dtype.Float8E4M3FN.Float8Numbers()
+	case k.Name == "float8_translate":
+		*(*unsafe.Pointer)(to) = dtype.Float8E4M3FN.Float8Codes(dtype.Float8E5M2)
+	case k.Name == "float8_encode":
+		*(*dtype.Float8Format)(to) = dtype.Float8E4M3FN.Float8()
+	}
+}
+
 // run computes n elements over copies of the operands, with the strides in elements, and gives the memory of the
 // outputs and the parameters, where kernels without outputs leave what they found.
 func run(t *table, k *Kernel, d dtype.DType, operands []operand, outputs int, n int64, gaps []int64) [][]byte {
 	l := &Loop{Row: k.Row(d), Operands: int32(len(operands)), Outputs: int32(outputs), Ndim: 1, Fixed: k.Fixed}
 	l.Sizes[0] = n
-	if k.Fixed != 0 {
-		*(*[2]int64)(unsafe.Pointer(&l.Params)) = [2]int64{d.Size(), reach}
-	}
+	setParameters(l, k, d)
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	var memory [][]byte
