@@ -61,7 +61,7 @@ def check_choice(fused: bool | None, foreach: bool | None, differentiable: bool)
 def check_fused(params: Tensors) -> None:
     """Raises RuntimeError for parameters that the fused updates do not support."""
     for param in params:
-        if not param.is_floating_point():
+        if not param.is_floating_point() or param.device.type == "meta":
             raise RuntimeError(
                 "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', 'hpu', 'cpu', "
                 f"'mtia', 'privateuseone'] but {param.dtype} and {param.device.type}"

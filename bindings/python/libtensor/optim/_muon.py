@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import addmm, bfloat16
@@ -15,13 +15,20 @@ from .optimizer import ParamsT
 __all__ = ["Muon"]
 
 _COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+# The factor of the learning rate for a matrix of shape (rows, columns).
+_RATIOS: dict[str, Callable[[int, int], float]] = {
+    "original": lambda rows, columns: math.sqrt(max(1, rows / columns)),
+    "match_rms_adamw": lambda rows, columns: 0.2 * math.sqrt(max(rows, columns)),
+    "spectral_unclamped": lambda rows, columns: math.sqrt(rows / columns),
+}
 
 
 class Muon(ListOptimizer):
     """Muon: steps of an approximately orthogonal matrix near the running mean of gradients, for matrices alone.
 
     `ns_coefficients` are those of the polynomial that `ns_steps` iterations apply to the singular values. The learning rate of a matrix
-    (A, B) is multiplied by `sqrt(max(1, A / B))` ("original"), or by `0.2 * sqrt(max(A, B))` ("match_rms_adamw").
+    (A, B) is multiplied by `sqrt(max(1, A / B))` ("original"), by `sqrt(A / B)` ("spectral_unclamped"), or by `0.2 * sqrt(max(A, B))`
+    ("match_rms_adamw").
     Raises ValueError for parameters that are not matrices.
     """
 
@@ -40,7 +47,7 @@ class Muon(ListOptimizer):
         check_lr(lr, "Learning rate should be >= 0 but is")
         require(momentum >= 0.0, "momentum should be >= 0 but is", momentum)
         require(weight_decay >= 0.0, "weight decay should be >= 0 but is", weight_decay)
-        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+        if adjust_lr_fn not in (None, *_RATIOS):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
         defaults = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov, "ns_coefficients": ns_coefficients}
         super().__init__(params, defaults | {"eps": eps, "ns_steps": ns_steps, "adjust_lr_fn": adjust_lr_fn})
@@ -111,6 +118,6 @@ def muon(
         buffer.lerp_(grad, 1 - momentum)
         update = _orthogonal(grad.lerp(buffer, momentum) if nesterov else buffer, ns_coefficients, ns_steps, eps)
         rows, columns = param.shape
-        ratio = 0.2 * math.sqrt(max(rows, columns)) if adjust_lr_fn == "match_rms_adamw" else math.sqrt(max(1, rows / columns))
+        ratio = _RATIOS[adjust_lr_fn or "original"](rows, columns)
         param.mul_(1 - lr * weight_decay)
         param.add_(update, alpha=-lr * ratio)

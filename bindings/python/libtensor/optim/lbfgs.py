@@ -142,6 +142,11 @@ class LBFGS(Optimizer):
         self._params: list[Tensor] = self.param_groups[0]["params"]
         self._numel_cache: int | None = None
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("maximize", False)
+
     def _gather_flat_grad(self) -> Tensor:
         """Returns the gradients of all parameters, negated in order to maximize, in one vector."""
         parts = []
@@ -165,7 +170,8 @@ class LBFGS(Optimizer):
 
     def _loss(self, closure: _Closure) -> tuple[Any, float]:
         loss = closure()
-        return loss, -float(loss) if self.param_groups[0]["maximize"] else float(loss)
+        value = float(loss.item() if isinstance(loss, Tensor) else loss)
+        return loss, -value if self.param_groups[0]["maximize"] else value
 
     @no_grad()
     def step(self, closure: _Closure) -> Any:  # type: ignore[override]
@@ -193,7 +199,7 @@ class LBFGS(Optimizer):
                 direction = self._direction(state, grad)
             grad_before = grad.clone(memory_format=preserve_format)
             loss_before = loss
-            t = min(1.0, float(1.0 / grad.abs().sum().item())) * lr if state["n_iter"] == 1 else lr
+            t = min(1.0, (1.0 / grad.abs().sum()).item()) * lr if state["n_iter"] == 1 else lr
             slope = float(grad.dot(direction).item())
             if slope > -group["tolerance_change"]:
                 break
@@ -222,7 +228,7 @@ class LBFGS(Optimizer):
     def _remember(state: dict[str, Any], change: Tensor, step: Tensor, history: int) -> None:
         """Takes the change of the gradient over a step into the approximation of the Hessian matrix, where it is curved enough."""
         curvature = change.dot(step)
-        if curvature <= 1e-10:
+        if not curvature > 1e-10:  # NaN after an overflow
             return
         if len(state["old_dirs"]) == history:
             for name in ("old_dirs", "old_stps", "ro"):

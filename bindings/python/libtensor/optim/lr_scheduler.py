@@ -42,13 +42,13 @@ def _set(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _for_groups(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """Returns the value of each group, which are the items of a list, or the value itself; raises ValueError for another number of items."""
+    """Returns the value of each group, the items of a list or the value itself; tensors are copied. Raises ValueError for another number of items."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * groups
+        value = [value] * groups
     if len(value) != groups:
         raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {groups}.")
-    return list(value)
+    return [one.clone() if isinstance(one, Tensor) else one for one in value]
 
 
 def _check(optimizer: Any) -> None:

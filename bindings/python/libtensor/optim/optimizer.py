@@ -122,6 +122,13 @@ class Optimizer:
         self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {typename(params)}")
+        if isinstance(params, (set, frozenset)):
+            warnings.warn(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change between runs. "
+                "Please use a list instead. This will be an error in a future release.",
+                FutureWarning,
+                stacklevel=3,
+            )
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
