@@ -131,11 +131,11 @@ class MixtureSameFamilyConstraint(_Wrapped):
     """The support of a mixture, which has no dimension of components, by that of its components."""
 
     def check(self, value: Any) -> Any:
-        valid = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
-        events = self.event_dim
-        if valid.dim() < events:
-            raise ValueError(f"Expected value.dim() >= {events} but got {value.dim()}")
-        return valid.reshape(valid.shape[: valid.dim() - events] + (-1,)).all(-1)
+        batch = value.dim() - self.event_dim
+        if batch < 0:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        valid = self.base_constraint.check(value.unsqueeze(batch))
+        return valid.reshape(valid.shape[:batch] + (-1,)).all(-1)
 
 
 class _Boolean(Constraint):

@@ -11,7 +11,7 @@ from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from ._choice import ProbsOrLogits
 from .exp_family import ExponentialFamily
-from .utils import _scalars, broadcast_all, clamp_probs
+from .utils import _scalars, broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -36,6 +36,11 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
             self.probs = self._param = clamp_probs(self._param)
         self._lims = lims
         super().__init__(Size() if _scalars(given) else self._param.size(), validate_args=validate_args)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The parameter p, at least the dtype's epsilon from 0 and 1."""
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> ContinuousBernoulli:
         new = self._expanded(ContinuousBernoulli, _instance, batch_shape)

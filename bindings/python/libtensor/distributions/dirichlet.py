@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import Size, Tensor, digamma, lgamma, xlogy
+from .._gen.gen_functions import dirichlet_grad as _dirichlet_grad  # type: ignore[attr-defined]
 from .._gen.gen_functions import sample_dirichlet as _sample_dirichlet  # type: ignore[attr-defined]
 from ..nn.functional import one_hot
 from . import constraints
 from .exp_family import ExponentialFamily
 
 __all__ = ["Dirichlet"]
+
+
+def _Dirichlet_backward(x: Tensor, concentration: Tensor, grad_output: Tensor) -> Tensor:
+    """Returns the gradient of a loss with respect to `concentration`, from that with respect to a sample `x` of it."""
+    slope = _dirichlet_grad(x, concentration, concentration.sum(-1, True).expand_as(concentration))
+    made: Tensor = slope * (grad_output - (x * grad_output).sum(-1, True))
+    return made
 
 
 class Dirichlet(ExponentialFamily):
