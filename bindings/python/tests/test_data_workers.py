@@ -194,7 +194,7 @@ def test_a_worker_that_ends_is_reported():
     with pytest.raises(RuntimeError, match=r"exited unexpectedly") as found:
         list(DataLoader(Calls(lambda i: os._exit(3)), 2, num_workers=1))
     assert "exited unexpectedly with exit code 3" in str(found.value.__cause__)
-    made = iter(DataLoader(Calls(failing, 3), 1, num_workers=1, persistent_workers=True))
+    made = iter(DataLoader(Calls(abs, 100), 1, num_workers=1, persistent_workers=True))  # more than workers fetch ahead
     next(made)
     os.kill(made._workers[0].pid, signal.SIGKILL)
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
