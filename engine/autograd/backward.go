@@ -409,8 +409,8 @@ func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *
 	return done, nil
 }
 
-// replaceEntries gives the stored sparse gradient, which all its handles share, the entries of sum. It returns false if the gradient has been set more than `set` times, or
-// cannot be changed because another thread reads it.
+// replaceEntries stores the entries of sum in the sparse gradient, which all its handles share. It returns false if the gradient has been set more than `set`
+// times, or cannot be changed because another thread reads it.
 func (v *Variable) replaceEntries(sum *tensor.Tensor, set int) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -156,7 +156,7 @@ def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False,
     else:  # the width of the interval overflows
         parts.uniform_(low / 2, high / 2).mul_(2)
     if noncontiguous and made.numel() > 1:
-        made = _f.repeat_interleave(made, 2, dim=-1)[..., 1::2] if made.dim() else made
+        made = _f.repeat_interleave(made, 2, dim=-1)[..., 1::2]
     elif memory_format is not None:
         made = made.clone(memory_format=memory_format)
     if exclude_zero:

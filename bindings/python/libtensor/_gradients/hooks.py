@@ -18,7 +18,7 @@ class Latest(local):
     ref = None
 
     def set(self, grad):
-        self.ref = grad is not None and ref(grad)
+        self.ref = None if grad is None else ref(grad)
 
     def find(self, grad):
         """Returns the object of the previous hook if it is the same gradient, and `grad` otherwise."""

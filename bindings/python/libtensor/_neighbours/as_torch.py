@@ -19,7 +19,7 @@ from .._base.imported import when_imported
 from .._base.torch_names import ROOT, TORCH, from_torch, is_within, to_torch
 
 VERSION = "2.15.0+libtensor"  # the version of PyTorch whose names libtensor has
-FUNCTORCH = "functorch"  # the package beside torch, which is libtensor._functorch
+FUNCTORCH = "functorch"  # the top-level package, an alias of libtensor._functorch
 STAYS = "_rebuild_"  # functions that pickles of tensors call, which PyTorch does not have
 NUMPY = ("__array_function__", "__array_ufunc__")  # protocols of NumPy that PyTorch's tensors do not implement: its functions return arrays of them
 LOADERS = ("multiprocessing.spawn", "loky.backend.spawn", "joblib.externals.loky.backend.spawn")

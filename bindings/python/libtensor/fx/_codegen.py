@@ -12,7 +12,7 @@ from .. import device
 from ..utils import _pytree as pytree
 from . import _pytree as fx_pytree
 from ._names import Namespace, is_from_torch, qualified_name, type_name, type_origin
-from .node import Node, map_arg
+from .node import Node, format_container, map_arg
 
 ROOT = __name__.partition(".")[0]
 UNARY = {"pos": "+{}", "neg": "-{}", "invert": "~{}"}
@@ -106,12 +106,9 @@ class _Writer:
             return arg.name
         if isinstance(arg, tuple) and hasattr(arg, "_fields"):
             return f"{self.add_global(qualified_name(type(arg)), type(arg))}({', '.join(map(self.value, arg))})"
-        if isinstance(arg, tuple):
-            return f"({', '.join(map(self.value, arg))}{',' * (len(arg) == 1)})"
-        if isinstance(arg, list):
-            return f"[{', '.join(map(self.value, arg))}]"
-        if isinstance(arg, dict):
-            return f"{{{', '.join(f'{self.value(key)}: {self.value(item)}' for key, item in arg.items())}}}"
+        text = format_container(arg, self.value, self.value)
+        if text is not None:
+            return text
         if isinstance(arg, slice):
             return f"slice({self.value(arg.start)}, {self.value(arg.stop)}, {self.value(arg.step)})"
         if isinstance(arg, enum.Enum):

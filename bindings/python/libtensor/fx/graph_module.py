@@ -77,7 +77,7 @@ def _deserialize_graph_module(forward: Any, body: dict[str, Any], graph_module_c
     kept = body.get("_graphmodule_cls_name", "GraphModule")
     tracer_cls = body.get("_tracer_cls") or default_tracer[0]
 
-    # A class of its own, whose forward() this is.
+    # The class of this instance alone, which defines forward().
     root = type("CodeOnlyModule", (_CodeOnlyModule,), {"forward": forward})(body)
     graph = body.get("_graph")
     if not isinstance(graph, Graph):
@@ -171,7 +171,7 @@ class GraphModule(Module):
     _code: str
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        # Each instance has a class of its own, with its forward().
+        # Each instance has its own class, which defines its forward().
         base = next(found for found in cls.__mro__ if found.__dict__.get("_generated") is not True)
         names = {"__module__": __name__, "__qualname__": "GraphModule.__new__.<locals>.GraphModuleImpl", "_generated": True}
         made = type("GraphModuleImpl", (base,), names)

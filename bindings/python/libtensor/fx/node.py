@@ -54,14 +54,22 @@ def map_arg(a: Any, fn: Callable[["Node"], Any]) -> Any:
     return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
 
 
+def format_container(arg: Any, show: Callable[[Any], str], show_key: Callable[[Any], str]) -> str | None:
+    """Returns a list, tuple or dictionary as Python writes it, with show(item) for each item, and None for other arguments."""
+    if isinstance(arg, list):
+        return f"[{', '.join(map(show, arg))}]"
+    if isinstance(arg, tuple):
+        return f"({', '.join(map(show, arg))}{',' * (len(arg) == 1)})"
+    if isinstance(arg, dict):
+        return f"{{{', '.join(f'{show_key(key)}: {show(value)}' for key, value in arg.items())}}}"
+    return None
+
+
 def _format_arg(arg: Any) -> str:
     """Returns an argument as graphs print it."""
-    if isinstance(arg, list):
-        return f"[{', '.join(map(_format_arg, arg))}]"
-    if isinstance(arg, tuple):
-        return f"({', '.join(map(_format_arg, arg))}{',' * (len(arg) == 1)})"
-    if isinstance(arg, dict):
-        return f"{{{', '.join(f'{key}: {_format_arg(value)}' for key, value in arg.items())}}}"
+    text = format_container(arg, _format_arg, str)
+    if text is not None:
+        return text
     return f"%{arg}" if isinstance(arg, Node) else str(arg)
 
 

@@ -28,9 +28,14 @@ EPOCH_DEPRECATION_WARNING = (
 _SEE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
 
+def _copies(values: Iterable[Any]) -> list[Any]:
+    """Returns the values; tensors are copied."""
+    return [value.clone() if isinstance(value, Tensor) else value for value in values]
+
+
 def _values(optimizer: Optimizer, key: str) -> list[Any]:
     """Returns the option `key` of each group; tensors are copied."""
-    return [value.clone() if isinstance(value, Tensor) else value for value in (group[key] for group in optimizer.param_groups)]
+    return _copies(group[key] for group in optimizer.param_groups)
 
 
 def _set(group: dict[str, Any], key: str, value: Any) -> None:
@@ -48,7 +53,7 @@ def _for_groups(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
         value = [value] * groups
     if len(value) != groups:
         raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {groups}.")
-    return [one.clone() if isinstance(one, Tensor) else one for one in value]
+    return _copies(value)
 
 
 def _check(optimizer: Any) -> None:
@@ -125,7 +130,7 @@ class LRScheduler:
 
     def get_last_lr(self) -> list[Any]:
         """Returns the learning rates that this schedule set last; tensors are copies."""
-        return [lr.clone() if isinstance(lr, Tensor) else lr for lr in self._last_lr]
+        return _copies(self._last_lr)
 
     def get_lr(self) -> list[Any]:
         """Returns the learning rates of epoch `last_epoch`, from those of the epoch before."""

@@ -13,7 +13,7 @@ _MISSING = object()
 def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
     """Puts a tensor in the place of a module's parameter, buffer or attribute, also one that is no Parameter, and returns the earlier one.
 
-    Raises TypeError for what is no Module, KeyError for a name with a dot or an empty one, AttributeError where there is no such tensor and not
+    Raises TypeError for other objects than Modules, KeyError for empty or dotted names, AttributeError if there is no such tensor and not
     `allow_missing`."""
     if not isinstance(module, Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
@@ -42,7 +42,7 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
 def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
     """Puts a submodule in the place of another one, and returns that.
 
-    Raises TypeError for what is no Module, KeyError for a name with a dot, AttributeError where there is no such submodule."""
+    Raises TypeError for other objects than Modules, KeyError for a name with a dot, AttributeError where there is no such submodule."""
     if not isinstance(module, Module) or not isinstance(submodule, Module):
         raise TypeError(f"{module if not isinstance(module, Module) else submodule} is not an instance of torch.nn.Module")
     if not name or "." in name:

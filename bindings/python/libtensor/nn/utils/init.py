@@ -15,7 +15,7 @@ _M = TypeVar("_M", bound=Module)
 def skip_init(module_cls: type[_M], *args: Any, **kwargs: Any) -> _M:
     """Returns `module_cls(*args, **kwargs)` with uninitialized parameters and buffers, on `device`, a keyword argument, by default the CPU.
 
-    The class must take `device` and make all its tensors there, without other use of their values. Raises RuntimeError for what is no Module class
+    The class must take `device` and make all its tensors there, without other use of their values. Raises RuntimeError if it is not a Module class
     or does not take `device`.
     """
     if not issubclass(module_cls, Module):
