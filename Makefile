@@ -351,7 +351,7 @@ suite-models: setup $(ADDON)
 test-docs: suite-docs suite-walkthrough ## Every code block of the documentation; the steps of docs/adding_an_operator.md, in a copy of the tree
 
 suite-docs: setup $(ADDON)
-	$(SUITE) $(PACKAGE) $(NODE) $(ENGINE) README.md docs cmake Makefile .ci/test_docs.py -- $(PYTEST) $(PROCESSES) .ci/test_docs.py
+	$(SUITE) $(PACKAGE) $(NODE) $(ENGINE) README.md docs cmake Makefile .ci/test_docs.py .ci/documentation.py -- $(PYTEST) $(PROCESSES) .ci/test_docs.py
 
 suite-walkthrough: setup $(ADDON)
 	$(SUITE) $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py

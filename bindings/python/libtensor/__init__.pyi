@@ -8,33 +8,47 @@ from . import amp as amp
 from . import array_api as array_api
 from . import autograd as autograd
 from . import backends as backends
+from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
 from . import dask as dask
 from . import dispatch as dispatch
 from . import distributed as distributed
 from . import distributions as distributions
+from . import export as export
 from . import fft as fft
+from . import foreach as foreach
 from . import func as func
+from . import functional as functional
+from . import futures as futures
+from . import fx as fx
 from . import hdf5 as hdf5
+from . import hub as hub
+from . import jit as jit
+from . import library as library
 from . import linalg as linalg
+from . import masked as masked
 from . import mps as mps
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import nn as nn
 from . import ops as ops
 from . import optim as optim
 from . import overrides as overrides
+from . import package as package
 from . import profiler as profiler
 from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors
+from . import serialization as serialization
 from . import signal as signal
 from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
 from . import torch_version as torch_version
+from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
@@ -87,6 +101,10 @@ from ._core.modes import use_deterministic_algorithms as use_deterministic_algor
 from ._core.tensor import Tensor as Tensor
 from ._data.lists import _foreach_powsum as _foreach_powsum
 from ._data.random import Generator as Generator
+from ._data.random import _dirichlet_grad as _dirichlet_grad
+from ._data.random import _sample_dirichlet as _sample_dirichlet
+from ._data.random import _standard_gamma as _standard_gamma
+from ._data.random import _standard_gamma_grad as _standard_gamma_grad
 from ._data.random import get_rng_state as get_rng_state
 from ._data.random import initial_seed as initial_seed
 from ._data.random import manual_seed as manual_seed
@@ -199,28 +217,41 @@ default_generator: Generator
 
 _Device: TypeAlias = device | str | builtins.int | None
 _dtype: TypeAlias = dtype
+_DTypeLike: TypeAlias = dtype | type[Any]
 _device: TypeAlias = device
 
+def _fake_quantize_learnable_per_tensor_affine(
+    input: Tensor, scale: Tensor, zero_point: Tensor, quant_min: builtins.int, quant_max: builtins.int, grad_factor: builtins.float = ...
+) -> Tensor: ...
+def _fake_quantize_learnable_per_channel_affine(
+    input: Tensor,
+    scale: Tensor,
+    zero_point: Tensor,
+    axis: builtins.int,
+    quant_min: builtins.int,
+    quant_max: builtins.int,
+    grad_factor: builtins.float = ...,
+) -> Tensor: ...
 def tensor(
     data: Any,
     *,
-    dtype: _dtype | None = ...,
+    dtype: _DTypeLike | None = ...,
     device: _Device = ...,
     requires_grad: builtins.bool = ...,
     pin_memory: builtins.bool = ...,
     names: Sequence[str | None] | None = ...,
 ) -> Tensor: ...
-def as_tensor(data: Any, dtype: _dtype | None = ..., device: _Device = ...) -> Tensor: ...
+def as_tensor(data: Any, dtype: _DTypeLike | None = ..., device: _Device = ...) -> Tensor: ...
 def asarray(
-    obj: Any, *, dtype: _dtype | None = ..., device: _Device = ..., copy: builtins.bool | None = ..., requires_grad: builtins.bool = ...
+    obj: Any, *, dtype: _DTypeLike | None = ..., device: _Device = ..., copy: builtins.bool | None = ..., requires_grad: builtins.bool = ...
 ) -> Tensor: ...
-def scalar_tensor(s: Any, *, dtype: _dtype | None = ..., device: _Device = ...) -> Tensor: ...
+def scalar_tensor(s: Any, *, dtype: _DTypeLike | None = ..., device: _Device = ...) -> Tensor: ...
 def sparse_coo_tensor(
     indices: Any = ...,
     values: Any = ...,
     size: Any = ...,
     *,
-    dtype: _dtype | None = ...,
+    dtype: _DTypeLike | None = ...,
     device: _Device = ...,
     pin_memory: builtins.bool = ...,
     requires_grad: builtins.bool = ...,
@@ -233,7 +264,7 @@ def sparse_compressed_tensor(
     values: Any,
     size: Any = ...,
     *,
-    dtype: _dtype | None = ...,
+    dtype: _DTypeLike | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
     pin_memory: builtins.bool = ...,
@@ -246,7 +277,7 @@ def sparse_csr_tensor(
     values: Any,
     size: Any = ...,
     *,
-    dtype: _dtype | None = ...,
+    dtype: _DTypeLike | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
     pin_memory: builtins.bool = ...,
@@ -259,7 +290,7 @@ def sparse_csc_tensor(
     values: Any,
     size: Any = ...,
     *,
-    dtype: _dtype | None = ...,
+    dtype: _DTypeLike | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
     pin_memory: builtins.bool = ...,
@@ -272,7 +303,7 @@ def sparse_bsr_tensor(
     values: Any,
     size: Any = ...,
     *,
-    dtype: _dtype | None = ...,
+    dtype: _DTypeLike | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
     pin_memory: builtins.bool = ...,
@@ -285,7 +316,7 @@ def sparse_bsc_tensor(
     values: Any,
     size: Any = ...,
     *,
-    dtype: _dtype | None = ...,
+    dtype: _DTypeLike | None = ...,
     layout: layout | None = ...,
     device: _Device = ...,
     pin_memory: builtins.bool = ...,
@@ -294,7 +325,7 @@ def sparse_bsc_tensor(
 ) -> Tensor: ...
 def from_numpy(ndarray: Any) -> Tensor: ...
 def frombuffer(
-    buffer: Any, *, dtype: _dtype, count: builtins.int = ..., offset: builtins.int = ..., requires_grad: builtins.bool = ...
+    buffer: Any, *, dtype: _DTypeLike, count: builtins.int = ..., offset: builtins.int = ..., requires_grad: builtins.bool = ...
 ) -> Tensor: ...
 def from_dlpack(ext_tensor: Any, *, device: _Device = ..., copy: builtins.bool | None = ...) -> Tensor: ...
 def from_arrow(array: Any) -> Tensor: ...

@@ -23,6 +23,7 @@ from .._storages.storage import UntypedStorage as _Storage
 from .._core.tensor import Tensor as _Tensor
 
 _Number: TypeAlias = _bool | _int | _float | _complex
+_DTypeLike: TypeAlias = _dtype | type[Any]  # NumPy's scalar types, and bool, int, float, complex
 `
 
 // wrapped reports whether the package declares the form, a function or method, itself.
@@ -33,15 +34,15 @@ func (f *pyFunction) wrapped(form string) bool {
 // pyType is the annotation of an argument, or of a result when result is set.
 func pyType(t schema.Type, result bool) string {
 	s := map[string]string{"Tensor": "_Tensor", "Operand": "_Tensor | _Number", "Scalar": "_Number", "int": "_int", "float": "_float", "bool": "_bool", "str": "_str",
-		"dtype": "_dtype", "device": "_device | _str | _int", "layout": "_layout", "memory_format": "_memory_format", "Generator": "_Generator", "Index": "Any",
+		"dtype": "_DTypeLike", "device": "_device | _str | _int", "layout": "_layout", "memory_format": "_memory_format", "Generator": "_Generator", "Index": "Any",
 		"Storage": "_Storage", "pointer": "Any"}[t.Base]
 	switch {
 	case result && t.Base == "Scalar":
 		return "Any" // the kind of the number is the tensor's dtype's
 	case result && t.List:
 		return "tuple[" + s + ", ...]"
-	case result && t.Base == "device":
-		return "_device"
+	case result && (t.Base == "device" || t.Base == "dtype"):
+		return "_" + t.Base
 	case t.List && t.Base == "int":
 		s = "_int | Sequence[_int]"
 	case t.List:

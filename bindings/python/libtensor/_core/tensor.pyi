@@ -51,13 +51,13 @@ class Tensor(Methods):
     real: Tensor
     imag: Tensor
     data: Tensor
-    grad: Tensor | None
+    grad: Tensor | Any  # None before the first backward pass; `Any`, so that programs need no check for None
     requires_grad: _bool
     is_leaf: _bool
     output_nr: _int
     retains_grad: _bool
     @property
-    def grad_fn(self) -> Node | None: ...
+    def grad_fn(self) -> Node | Any: ...  # None for a leaf
     @property
     def is_cpu(self) -> _bool: ...
     @property

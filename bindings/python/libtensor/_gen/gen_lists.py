@@ -34,8 +34,8 @@ def fused_adam_(input, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_step
     with different shapes, dtypes or devices are an error.
 
     >>> w, grad, m, s = torch.ones(2), torch.tensor([1., -2.]), torch.zeros(2), torch.zeros(2)
-    >>> options = dict(lr=0.5, beta1=0.9, beta2=0.999, weight_decay=0, eps=1e-8, amsgrad=False, maximize=False)
-    >>> torch._fused_adam_([w], [grad], [m], [s], [], [torch.tensor(1.)], **options)
+    >>> torch._fused_adam_([w], [grad], [m], [s], [], [torch.tensor(1.)], lr=0.5, beta1=0.9,
+    ...                    beta2=0.999, weight_decay=0, eps=1e-8, amsgrad=False, maximize=False)
     >>> w
     tensor([0.5000, 1.5000])
     """

@@ -12,6 +12,7 @@ from .._storages.storage import UntypedStorage as _Storage
 from .._core.tensor import Tensor as _Tensor
 
 _Number: TypeAlias = _bool | _int | _float | _complex
+_DTypeLike: TypeAlias = _dtype | type[Any]  # NumPy's scalar types, and bool, int, float, complex
 
 def pdist(input: _Tensor, p: _float = ...) -> _Tensor: ...
 def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: _int = ..., eps: _float = ..., *, axis: _int = ...) -> _Tensor: ...

@@ -12,6 +12,7 @@ from .._storages.storage import UntypedStorage as _Storage
 from .._core.tensor import Tensor as _Tensor
 
 _Number: TypeAlias = _bool | _int | _float | _complex
+_DTypeLike: TypeAlias = _dtype | type[Any]  # NumPy's scalar types, and bool, int, float, complex
 
 def add(qa: _Tensor, qb: _Tensor, scale: _float, zero_point: _int) -> _Tensor: ...
 def add_relu(qa: _Tensor, qb: _Tensor, scale: _float, zero_point: _int) -> _Tensor: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 from .._base.dtypes import dtype as _dtype
 from . import operators as _operators
@@ -73,6 +73,28 @@ class CustomOpDef:
             op.disabled = before
 
 
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Callable[[Fn], CustomOpDef]: ...
+@overload
+def custom_op(
+    name: str,
+    fn: Fn,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> CustomOpDef: ...
 def custom_op(
     name: str,
     fn: Fn | None = None,

@@ -59,7 +59,7 @@ class ListOptimizer(Optimizer):
             params: Tensors = [param for param in group["params"] if param.grad is not None]
             if not params:
                 continue
-            grads: Tensors = [param.grad for param in params]  # type: ignore[misc]
+            grads: Tensors = [param.grad for param in params]
             if any(grad.is_sparse for grad in grads):
                 instead = ", please consider SparseAdam instead" if "Adam" in _names(self) else ""
                 raise RuntimeError(f"{_names(self)[0]} does not support sparse gradients{instead}")

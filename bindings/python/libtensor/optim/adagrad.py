@@ -87,7 +87,7 @@ class Adagrad(Optimizer):
             params: Tensors = [param for param in group["params"] if param.grad is not None]
             if not params:
                 continue
-            grads: Tensors = [param.grad for param in params]  # type: ignore[misc]
+            grads: Tensors = [param.grad for param in params]
             if group["fused"]:
                 check_fused(params)
             adagrad(

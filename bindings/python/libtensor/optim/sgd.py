@@ -69,7 +69,7 @@ class SGD(Optimizer):
             params: Tensors = [param for param in group["params"] if param.grad is not None]
             if not params:
                 continue
-            grads: Tensors = [param.grad for param in params]  # type: ignore[misc]
+            grads: Tensors = [param.grad for param in params]
             if group["fused"]:
                 check_fused(params)
             has_momentum = group["momentum"] != 0

@@ -44,7 +44,7 @@ class SparseAdam(Optimizer):
         loss = evaluate(closure)
         for group in self.param_groups:
             params: Tensors = [param for param in group["params"] if param.grad is not None]
-            grads: Tensors = [param.grad for param in params]  # type: ignore[misc]
+            grads: Tensors = [param.grad for param in params]
             if not all(grad.is_sparse for grad in grads):
                 raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
             states = [self.state[param] for param in params]
