@@ -374,6 +374,7 @@ typedef struct lt_held {
   // The elements as an asynchronous call's claim on the memory.
   lt_memory *memory;
   const char *low, *high;
+  int64_t storage_id;  // of a claim to write or to move
   const bool *paused;  // while it is set the claim does not count; NULL for one that always does
   struct lt_held *previous, *next;
 } lt_held;

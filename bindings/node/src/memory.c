@@ -116,11 +116,28 @@ static lt_buffer *buffer_at(const lt_call *call, uintptr_t base) {
   return NULL;
 }
 
+// The id of a box's storage, which no other storage ever has; 0 where it cannot be had.
+static int64_t storage_id(const lt_box *box) {
+  tensor_storage_t *storage = box->handle;
+  int64_t id = 0;
+  if (box->kind == LT_TENSOR && tensor_untyped_storage(box->handle, &storage)) return 0;
+  if (tensor_storage_id(storage, &id)) id = 0;
+  if (box->kind == LT_TENSOR) tensor_storage_free(storage);
+  return id;
+}
+
+// Whether an asynchronous call writes to another storage than the box's at this address: it has
+// resized that storage, and freed the address.
+static bool moved_by_writer(const lt_memory *m, const lt_box *box) {
+  const lt_held *claim = m->claims[m->claims[LT_MOVES] ? LT_MOVES : LT_WRITES];
+  return claim && claim->storage_id != storage_id(box);
+}
+
 static void enter(napi_env env, lt_env *e, lt_box *box, uintptr_t base, const lt_call *call) {
   if (!base) return;
   lt_memory *m = find(e, base);
   lt_buffer *buffer = buffer_at(call, base);
-  if (m && m->buffer && lt_buffer_detached(env, m->buffer)) {
+  if (m && ((m->buffer && lt_buffer_detached(env, m->buffer)) || moved_by_writer(m, box))) {
     // The address is another owner's now.
     take(e, m);
     m->base = 0;
@@ -241,6 +258,7 @@ static void span_of(const lt_box *box, const char **low, const char **high) {
 bool lt_overlap(const lt_box *a, const lt_box *b) {
   const char *low[2], *high[2];
   if (!a->memory || !b->memory) return false;
+  if (a->memory != b->memory && (!a->memory->base || !b->memory->base)) return false;
   span_of(a, &low[0], &high[0]);
   span_of(b, &low[1], &high[1]);
   return low[0] < high[1] && low[1] < high[0];
@@ -262,7 +280,8 @@ bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing) {
     if (access == (lt_access)by && access <= LT_ADDS) continue;
     for (const lt_held *claim = box->memory->claims[by]; claim; claim = claim->next) {
       if (claim->paused && *claim->paused) continue;
-      if (access != LT_MOVES && (low >= claim->high || claim->low >= high)) continue;
+      bool disjoint = box->memory->base && (low >= claim->high || claim->low >= high);
+      if (disjoint && access != LT_MOVES && by != LT_MOVES) continue;
       *doing = access == LT_MOVES ? "shares memory that is in use by an asynchronous call"
                : by != LT_READS   ? "shares memory that is being written by an asynchronous call"
                                   : "shares memory that is being read by an asynchronous call";
@@ -276,6 +295,7 @@ void lt_claim(lt_held *held) {
   lt_memory *m = held->memory = held->box->memory;
   if (!m) return;
   span_of(held->box, &held->low, &held->high);
+  if (held->access >= LT_WRITES) held->storage_id = storage_id(held->box);
   lt_held **first = &m->claims[held->access];
   held->previous = NULL, held->next = *first;
   if (*first) (*first)->previous = held;

@@ -75,6 +75,18 @@ test('memory that a call uses is neither moved nor freed nor written through ano
   assert.deepEqual(results.map((r) => [r.shape[0], r.min().item(), r.max().item()]), [[1024, 2, 2], [1024, 3, 3], [1024, 4, 4]]);
 });
 
+test('memory that a call frees, as it resizes its output, belongs to the next tensor', async () => {
+  for (let round = 0; round < 20; round++) {
+    const outs = Array.from({ length: 20 }, () => lt.zeros([10]));
+    const views = outs.map((out) => out.view(10));
+    const written = outs.map((out, i) => lt.addAsync(lt.ones([110 + i]), 1, { out }));
+    for (let i = 0; i < 200; i++) assert.equal(lt.ones([10]).mul(2).sum().item(), 20);
+    const results = await Promise.all(written);
+    results.forEach((result, i) => assert.deepEqual([result.numel, result.max().item(), views[i].shape[0]], [110 + i, 2, 10]));
+    views.forEach((view, i) => assert.equal(outs[i].fill_(3) && view.sum().item(), 30)); // they share the memory still
+  }
+});
+
 test('after the call the memory is free again', async () => {
   const t = lt.zeros([4]);
   const storage = t.untypedStorage();
