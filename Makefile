@@ -49,7 +49,7 @@ export GOFLAGS ?= -trimpath -buildmode=pie -tags=$(TAGS)
 # go asks for debug information that the link throws away, a quarter of the time that the kernels take.
 export CGO_CFLAGS ?= -O2 -g0
 export CGO_CXXFLAGS ?= -O2 -g0
-# Where gorgonia.org/cu finds cuda.h, and -lcuda, which stands for a driver that is opened when it is called (cuda/driver).
+# Where gorgonia.org/cu finds cuda.h, and -lcuda, which represents a driver that is opened when it is called (cuda/driver).
 export CPATH := $(CURDIR)/cuda/include$(if $(CPATH),:$(CPATH))
 export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
 ifneq ($(ARCH),)

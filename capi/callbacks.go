@@ -57,7 +57,7 @@ func init() {
 	warning.Serve(program{})
 }
 
-// holding are the tensors of handles over a storage, which are pinned, and those of transforms, which may stand for such.
+// holding are the tensors of handles over a storage, which are pinned, and those of transforms, which may represent such.
 func holding(memory *storage.Storage) (found []*tensor.Tensor) {
 	slots.Lock()
 	defer slots.Unlock()
@@ -111,7 +111,7 @@ func (h handles) free() {
 	C.free(h.array)
 }
 
-// call runs a function of the program's, in whose calls gradients are on where c says so, and gives what it makes.
+// call runs a function of the program's, in whose calls gradients are on where c says so, and returns what it makes.
 func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int32_t) ([]*tensor.Tensor, error) {
 	if !C.lt_has_room() {
 		return nil, tooDeep()

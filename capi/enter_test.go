@@ -26,7 +26,7 @@ func TestPanicsBecomeErrors(t *testing.T) {
 	}
 }
 
-// The message of a panic tells where it came from, in this goroutine or in a worker's.
+// The message of a panic reports where it came from, in this goroutine or in a worker's.
 func TestPanicsTellWhereTheyCameFrom(t *testing.T) {
 	var none []int
 	for name, run := range map[string]func(){

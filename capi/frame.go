@@ -20,10 +20,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// frame gives generated calls their arguments and takes their results.
+// frame returns generated calls their arguments and takes their results.
 type frame struct {
 	c      *C.lt_frame
-	number *tensor.Tensor // stands for the operand that was given as a number
+	number *tensor.Tensor // represents the operand that was given as a number
 }
 
 func (f frame) value(i int) *C.lt_value {
@@ -40,7 +40,7 @@ func (f frame) usable(s *slot) *tensor.Tensor {
 	return s.tensor
 }
 
-// refuse ends the call: another thread is changing the tensor at this moment, or its storage is too small.
+// reject ends the call: another thread is changing the tensor at this moment, or its storage is too small.
 func (f frame) refuse(t *tensor.Tensor) { panic(t.Unready(C.GoString(f.c.name))) }
 
 func (f frame) tensor(i int) *tensor.Tensor { return f.usable(of(at[*C.lt_slot](f.value(i)))) }

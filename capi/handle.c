@@ -52,7 +52,7 @@ void lt_fail(int32_t number, const char *text) {
   error_number = number;
 }
 
-// What a check gives that refuses a call, which gives back what it has pinned.
+// What a check gives that rejects a call, which returns what it has pinned.
 static _Bool refused(void) {
   lt_unpin();
   return 0;
@@ -191,7 +191,7 @@ void lt_forget_freed(void) {
 
 lt_slot *lt_take_freed(void) { return freed ? atomic_exchange(&freed, NULL) : NULL; }
 
-// Gives a slot away, to those that lt_take_freed returns; tells how many they are.
+// Returns a slot away, to those that lt_take_freed returns; reports how many they are.
 static int64_t give_freed(lt_slot *slot) {
   lt_slot *head = freed;
   int64_t queued;

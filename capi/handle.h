@@ -41,7 +41,7 @@ _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
                      const char *argument);
 _Bool lt_check_dtype(int64_t value, const char *op, const char *argument);
 _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument);
-// Refuses an empty text where none may be given: nothing else stands for none.
+// Rejects an empty text where none may be given: nothing else represents none.
 _Bool lt_check_word(const char *text, const char *op, const char *argument);
 tensor_status lt_invoke(lt_frame *frame, const char *op);
 

@@ -46,7 +46,7 @@ TENSOR_API void tensor_list_lend(lt_list *l, void *memory, int64_t n);
 TENSOR_API tensor_status tensor_list_open(lt_list *l, int64_t n);
 
 // A number follows; of a dtype, where that is known of it. Integers beyond int64 are for uint64;
-// tensors of floats take the nearest one, others refuse them.
+// tensors of floats take the nearest one, others reject them.
 TENSOR_API tensor_status tensor_list_number(lt_list *l, tensor_scalar number, tensor_dtype dtype);
 
 // An integer beyond 64 bits follows: its digits, and the nearest float.

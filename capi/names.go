@@ -20,5 +20,5 @@ func named[T any](name unsafe.Pointer) T {
 	return v
 }
 
-// forget gives a name up.
+// forget returns a name up.
 func forget(name unsafe.Pointer) { pointer.Unref(name) }

@@ -42,7 +42,7 @@ func pins(t *C.lt_thread) []unsafe.Pointer {
 	return unsafe.Slice((*unsafe.Pointer)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&t.pins)))), n)
 }
 
-// pinned tells whether a running call uses a slot.
+// pinned reports whether a running call uses a slot.
 func pinned(c *C.lt_slot) bool {
 	for t := (*C.lt_thread)(atomic.LoadPointer(threads.first)); t != nil; t = t.next {
 		for _, p := range pins(t) {
@@ -54,7 +54,7 @@ func pinned(c *C.lt_slot) bool {
 	return false
 }
 
-// usedElsewhere tells whether a call of another thread uses a slot that matches.
+// usedElsewhere reports whether a call of another thread uses a slot that matches.
 func usedElsewhere(matches func(*slot) bool) bool {
 	if threads.several.Load() == 0 {
 		return false
@@ -76,7 +76,7 @@ func usedElsewhere(matches func(*slot) bool) bool {
 	return false
 }
 
-// usedAround returns whether a call that runs the present one in a hook uses a slot that matches.
+// usedAround reports whether a call that runs the present one in a hook uses a slot that matches.
 func usedAround(matches func(*slot) bool) bool {
 	me := C.lt_calling()
 	for _, p := range pins(me)[:me.around] {

@@ -46,7 +46,7 @@ type table struct {
 	first, last *C.lt_slot // batches of free slots, the one that was given back longest ago first
 }
 
-// batch is how many free slots a thread takes, and gives back, at a time.
+// batch is how many free slots a thread takes, and returns, at a time.
 const batch = 32
 
 // of finds the Go side of a slot that C has resolved.
@@ -62,7 +62,7 @@ func handleOf(c *C.lt_slot) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), c.generation%C.LT_TAGS*8)
 }
 
-// take gives a free slot of a thread's what a handle is to hold.
+// take returns a free slot of a thread's what a handle is to hold.
 func take(thread *C.lt_thread, t *tensor.Tensor) (*slot, error) {
 	if thread.ready == nil {
 		if err := refill(thread); err != nil {
@@ -92,7 +92,7 @@ func refill(thread *C.lt_thread) error {
 	return nil
 }
 
-// put gives a slot back that a thread has emptied.
+// put returns a slot back that a thread has emptied.
 func put(thread *C.lt_thread, c *C.lt_slot) {
 	c.next = thread.spent
 	thread.spent = c
@@ -212,7 +212,7 @@ func (s *slot) freeEagerly(immediate bool) {
 	}
 }
 
-// freesEagerly tells whether a handle of t is to free it at once.
+// freesEagerly reports whether a handle of t is to free it at once.
 func freesEagerly(t *tensor.Tensor) bool { return t.History() != nil || large(t.Storage()) }
 
 func large(s *storage.Storage) bool { return s.Nbytes() >= immediateBytes || !s.Owned() }

@@ -94,7 +94,7 @@ _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
 LT_KEPT static pthread_key_t leaving;
 LT_KEPT static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
-// Gives a thread's record to those that come; calls that it still makes while it ends join anew.
+// Returns a thread's record to those that come; calls that it still makes while it ends join anew.
 static void leave(void *record) {
   lt_thread *t = record;
   lt_me = NULL;
@@ -144,7 +144,7 @@ _Bool lt_join(void) {
 }
 
 // The calling thread's pins are of the call that found the library in a forked child. Modes that
-// stand for objects of the parent's runtime go back to none.
+// represent objects of the parent's runtime go back to none.
 void lt_forget_threads(void) {
   for (lt_thread *t = lt_threads; t; t = t->next) {
     t->ready = t->spent = NULL;

@@ -6,7 +6,7 @@
 // and some for itself: SPARE covers these.
 enum { LT_SPARE_THREADS = 6 };
 
-// Makes threads until there are `number`, those that Go has among them, or the system refuses.
+// Makes threads until there are `number`, those that Go has among them, or the system rejects.
 // Returns how many there are.
 int lt_make_threads(int number);
 
@@ -24,8 +24,8 @@ _Bool lt_runs_go(void);
 // Ends the threads that wait.
 void lt_dismiss_threads(void);
 
-// Gives the calling thread, where it has none, a signal stack with room for handlers: `stack`, or a
-// new one where that is NULL. Tells which it has of these, NULL where it has another.
+// Returns the calling thread, where it has none, a signal stack with room for handlers: `stack`, or
+// a new one where that is NULL. Tells which it has of these, NULL where it has another.
 void *lt_give_signal_stack(void *stack);
 
 #endif

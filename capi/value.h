@@ -25,7 +25,7 @@ typedef union lt_value {
 enum {
   LT_BY_NAME = 1,          // it is given by name alone
   LT_DEFAULT = 2,          // it may be left out, for `absent`
-  LT_NONE_IS_DEFAULT = 4,  // none stands for `absent`, too
+  LT_NONE_IS_DEFAULT = 4,  // none represents `absent`, too
   LT_ANY_DTYPE = 8,        // a dtype that may be quantized
   LT_OPTIONAL = 16,        // none may be given, by the operator's signature
   LT_MUTATED = 32,         // the operator writes to it
@@ -37,11 +37,11 @@ enum {
 };
 
 // A parameter. Its kind is a letter, a small one where none may be given: T a tensor, P a tensor or
-// a number that stands for one, O such a one that has a form for numbers, S a number, I an
-// int, F a float, B a bool, U a text, D a dtype, Y a layout, M a memory format, C a device, G a
-// generator, W a storage, J a node, Q an address, X an index; lists: A of tensors, Z of tensors or
-// none, L of ints, E of floats, H of bools, N of numbers, K of texts; V and R are L and A that may
-// be given as separate arguments.
+// a number that represents one, O such a one that has a form for numbers, S a number, I an int, F a
+// float, B a bool, U a text, D a dtype, Y a layout, M a memory format, C a device, G a generator, W
+// a storage, J a node, Q an address, X an index; lists: A of tensors, Z of tensors or none, L of
+// ints, E of floats, H of bools, N of numbers, K of strings; V and R are L and A that may be given
+// as separate arguments.
 typedef struct lt_parameter {
   const char *name;
   const char *shown;  // what Python calls it, where that is neither the name nor input for self
@@ -91,7 +91,7 @@ struct lt_operator {
   unsigned char order;    // among the overloads of the name, in which a call looks for its own
 };
 
-// Tells whether two tensors lie in one storage.
+// Returns whether two tensors lie in one storage.
 TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other);
 
 // How elements are changed when they are read: conjugated where bit 0 is set, negated where bit 1

@@ -98,7 +98,7 @@ func permute(op string, w launch.Drawing) error {
 	return s.Err
 }
 
-// choose sets the parameters of a distribution, and gives its entry.
+// choose sets the parameters of a distribution, and returns its entry.
 func (d *drawing) choose(op string, w launch.Drawing) (entry kernels.Entry, err error) {
 	wide := dtype.Float32
 	if d.memory == dtype.Float64 {
@@ -147,17 +147,17 @@ func (d *drawing) choose(op string, w launch.Drawing) (entry kernels.Entry, err 
 
 var smallest, largest = kernel.Get("amin"), kernel.Get("amax")
 
-// probabilities refuses a tensor with an element that is not in [0, 1].
+// probabilities returns an error for a tensor with an element that is not in [0, 1].
 func probabilities(op string, p *tensor.Tensor) error {
 	return bounded(op, p, "probability in [0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
 }
 
-// rates refuses a tensor with an element that is not >= 0.
+// rates returns an error for a tensor with an element that is not >= 0.
 func rates(op string, p *tensor.Tensor) error {
 	return bounded(op, p, "non-negative rate", func(x float64) bool { return x >= 0 })
 }
 
-// bounded refuses a tensor whose smallest or largest element, either of which is NaN where there is one, does not fit.
+// bounded returns an error for a tensor whose smallest or largest element, either of which is NaN where there is one, does not fit.
 func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool) error {
 	if p.Numel() == 0 {
 		return nil

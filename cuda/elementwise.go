@@ -82,8 +82,8 @@ func elementwise(op string, w launch.Elementwise) error {
 // entry is the form of a kernel for a dtype.
 func entry(k *kernel.Kernel, compute dtype.DType) kernels.Entry { return kernels.Of(k.Name, compute) }
 
-// converts refuses dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are
-// moved and filled only.
+// converts returns an error for dtypes that no kernel here reads or writes: elements of uint16, uint32, uint64 and eight-bit floats are moved and
+// filled only.
 func converts(op string, dtypes ...dtype.DType) error {
 	for _, d := range dtypes {
 		if d.IsIntegral() && !d.IsSigned() && d != dtype.Uint8 || d.IsFloat8() {

@@ -89,7 +89,7 @@ func (p *pool) hold(at cu.DevicePtr, home, user *machine) {
 	h.users = withUser(h.users, h.home, user)
 }
 
-// Free gives a block back to the stream that it was made in. Where others have used it, it waits for what they have been given till now.
+// Free returns a block back to the stream that it was made in. Where others have used it, it waits for what they have been given till now.
 func (memory) Free(d device.Device, b storage.Block) {
 	c, err := open("free", d)
 	if err != nil {
@@ -191,12 +191,12 @@ func (p *pool) left(b block) {
 	p.account.Blocks--
 }
 
-// reclaim gives blocks to their streams that the other users are done with. The lock of the pool is held.
+// reclaim returns blocks to their streams that the other users are done with. The lock of the pool is held.
 func (p *pool) reclaim() {
 	p.waiting.reclaim(func(w waiting) { w.home.free.put(w.block) })
 }
 
-// empty gives the free blocks of all streams to the driver, after waiting for those that are still used. The lock of the pool is held.
+// empty returns the free blocks of all streams to the driver, after waiting for those that are still used. The lock of the pool is held.
 func (c *card) empty(op string) error {
 	p := &c.pool
 	for _, w := range p.waiting {

@@ -104,7 +104,7 @@ func (p *pinned) reclaim() {
 	p.waiting.reclaim(func(w waiting) { p.free.put(w.block) })
 }
 
-// release gives the free blocks to the driver.
+// release returns the free blocks to the driver.
 func (p *pinned) release() {
 	for len(p.free) > 0 {
 		last := len(p.free) - 1

@@ -135,7 +135,7 @@ func (s *steps) multiply(w launch.Product, p *cublas.Product) {
 	s.err = s.blasFailed(err)
 }
 
-// emptied gives the driver the pool's free blocks back.
+// emptied returns the driver the pool's free blocks back.
 func (s *steps) emptied() error {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()

@@ -56,7 +56,7 @@ func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.T
 	return found, err
 }
 
-// anywhere tells whether a kernel without outputs finds what it looks for.
+// anywhere reports whether a kernel without outputs finds what it looks for.
 func anywhere(op string, w launch.Elementwise) (bool, error) {
 	found, err := seek(op, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)], launch.Params{})
 	return *(*int64)(unsafe.Pointer(&found)) != 0, err
@@ -89,7 +89,7 @@ func indexed(op string, w launch.Indexed) error {
 
 var outOfRange = kernel.Get("out_of_range")
 
-// checkBounds refuses an index with an element out of range. Elements that are repeated are looked at once.
+// checkBounds returns an error for an index with an element out of range. Elements that are repeated are looked at once.
 func checkBounds(op string, w launch.Bounds) error {
 	start := places{size: w.Size}
 	if w.Wrap {

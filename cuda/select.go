@@ -23,7 +23,7 @@ type prefix struct {
 	n          int64
 }
 
-// prefixSums gives each of n int64 numbers the sum of those before it.
+// prefixSums replaces each of n int64 numbers by the sum of those before it.
 func (s *steps) prefixSums(data uintptr, n int64) {
 	p := prefix{data: data, n: n}
 	if pieces := piecesOf(n); pieces > 1 {

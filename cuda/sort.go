@@ -120,14 +120,14 @@ func (s *steps) sort(w launch.Sorting, in, values, indices *tensor.Tensor, n int
 // itemSize is the size of the items that elements of so many bytes are sorted by, lt::ItemOf of kernels/sorting.h.
 func itemSize(size int64) int64 { return 2 * max(size, 4) }
 
-// sorted gives the items of lines in order.
+// sorted returns the items of lines in order.
 func (s *steps) sorted(a sorting, d dtype.DType) uintptr {
 	a.to = s.take(a.lines * a.n * itemSize(d.Size()))
 	step(s, kernels.Of("sort_runs", d), a.lines*((a.n+sortedRun-1)/sortedRun), &a)
 	return s.merged(a, d.Size())
 }
 
-// merged gives the items of lines in order, of which runs are sorted already.
+// merged returns the items of lines in order, of which runs are sorted already.
 func (s *steps) merged(a sorting, size int64) uintptr {
 	var other uintptr
 	if a.n > sortedRun {

@@ -26,7 +26,7 @@ type turn struct {
 	next int
 }
 
-// add gives a stream its number. The lock of the streams is held, or nobody else has the card yet.
+// add returns a stream its number. The lock of the streams is held, or nobody else has the card yet.
 func (c *card) add(s cu.Stream) *machine {
 	m := &machine{card: c, number: len(c.streams.all), stream: s}
 	c.streams.all = append(c.streams.all, m)

@@ -43,7 +43,7 @@ static void free_it(void) {
   OK(tensor_free(atomic_exchange(&shared, fresh)));
 }
 
-// Makes the storage move, by way of an alias; refused while a call uses it.
+// Makes the storage move, by way of an alias; rejected while a call uses it.
 static void resize_alias(void) {
   tensor_t *alias = NULL;
   OK(tensor_detach(shared, &alias));
@@ -54,7 +54,7 @@ static void resize_alias(void) {
   OK(tensor_free(alias));
 }
 
-// Changes the shape of the very tensor; refused while a call uses it.
+// Changes the shape of the very tensor; rejected while a call uses it.
 static void reshape(void) {
   for (int i = 0; i < 2; i++)
     if (tensor_unsqueeze_(shared, 0) || tensor_squeeze_(shared))
@@ -62,7 +62,7 @@ static void reshape(void) {
 }
 
 // Moves the bytes to memory that other processes can map, and puts other values where they were;
-// refused while a call uses them.
+// rejected while a call uses them.
 static void share(void) {
   if (tensor_share_memory_(shared)) {
     CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));

@@ -75,7 +75,7 @@ static void memory() {
   THROWS(constant.fill_(1), TENSOR_ERROR_RUNTIME, "read-only");
   THROWS(strided.data<double>(), TENSOR_ERROR_TYPE, "the elements are float32, not float64");
   THROWS(empty({1}, Device(TENSOR_META)).data<float>(), TENSOR_ERROR_TYPE, "CPU");
-  // What is refused calls no deleter.
+  // What is rejected calls no deleter.
   THROWS(from_blob<float>(values, {-1}, [&](float *) { deleted++; }), TENSOR_ERROR_RUNTIME, "-1");
   THROWS(from_blob<float>(values, {INT64_MAX, 4}, [&](float *) { deleted++; }),
          TENSOR_ERROR_RUNTIME, "9223372036854775807");

@@ -1,4 +1,4 @@
-// Files from C: what is saved is loaded again, damaged files are refused, nothing leaks.
+// Files from C: what is saved is loaded again, damaged files are rejected, nothing leaks.
 #include "check.h"
 
 #include <errno.h>

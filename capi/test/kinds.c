@@ -1,5 +1,5 @@
-// Tensors of kinds that an operator is not made for, beside others and as outputs, are refused, and
-// nothing is written.
+// Tensors of kinds that an operator is not made for, beside others and as outputs, are rejected,
+// and nothing is written.
 #include "check.h"
 
 static const int64_t three[] = {3};

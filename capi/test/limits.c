@@ -109,7 +109,7 @@ static void some_data_is_enough(void) {
   call(NULL);
 }
 
-// After the limit is raised, the call that was refused is made.
+// After the limit is raised, the call that was rejected is made.
 static void a_limit_is_raised(void) {
   CHECK(!setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)1 << 30, RLIM_INFINITY}));
   first_call_is_refused("RLIMIT_AS");

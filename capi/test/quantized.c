@@ -1,4 +1,4 @@
-// Quantized tensors from C: integers that stand for numbers, views of them, arithmetic; nothing
+// Quantized tensors from C: integers that represent numbers, views of them, arithmetic; nothing
 // stays in use.
 #include "check.h"
 

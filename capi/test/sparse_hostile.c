@@ -1,5 +1,5 @@
 // Sparse tensors of random parts, most of which do not fit: a constructor takes those that do and
-// no others, and operators on tensors whose indices were changed later answer or refuse.
+// no others, and operators on tensors whose indices were changed later answer or reject.
 // SPARSE_CONSTRUCTIONS says how many there are.
 #include "check.h"
 

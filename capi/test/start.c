@@ -11,7 +11,7 @@
 
 static char *word;  // what the program was started with
 
-// glibc gives constructors what main gets.
+// glibc returns constructors what main gets.
 __attribute__((constructor)) static void before_main(int count, char **words) {
   word = count > 1 ? words[1] : NULL;
   if (word) check_work(300);

@@ -1,5 +1,5 @@
-// A transform of the calling thread: tensors in it stand for one of many examples, each call is
-// made once for all, and what is left of it is refused.
+// A transform of the calling thread: tensors in it represent one of many examples, each call is
+// made once for all, and what is left of it is rejected.
 #include "check.h"
 
 static const int64_t SIZES[] = {2, 3};
@@ -30,7 +30,7 @@ static void maps(void) {
   OK(tensor_vmap_unwrap(sum, 0, level, &all));
   CHECK(tensor_numel(all) == 2 && data_of(all)[0] == 6 && data_of(all)[1] == 15);
 
-  // What is the same for all is refused as what an example is written to.
+  // What is the same for all is rejected as what an example is written to.
   row = floats((float[]){1, 1, 1}, SIZES + 1, 1);
   FAILS(tensor_add_(row, one, tensor_int(1)), TENSOR_ERROR_RUNTIME, "the same for all examples");
   OK(tensor_vmap_spread(row, &spread));
@@ -91,7 +91,7 @@ static void ends(void) {
   OK(tensor_free(x));
 }
 
-// Examples that there is no memory for are refused before the first is computed.
+// Examples that there is no memory for are rejected before the first is computed.
 static void many(void) {
   int64_t level = 0;
   tensor_t *made = NULL;

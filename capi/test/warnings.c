@@ -1,4 +1,4 @@
-// Warnings: each kind, how often it comes, that a program that refuses one has changed nothing, and
+// Warnings: each kind, how often it comes, that a program that rejects one has changed nothing, and
 // who hears it on which thread.
 #include <pthread.h>
 
@@ -54,7 +54,7 @@ static tensor_status cast(const tensor_t *t) {
   return status;
 }
 
-// A warning is heard each time, with the operator, and a refused one leaves out as it was.
+// A warning is heard each time, with the operator, and a rejected one leaves out as it was.
 static void resized(void) {
   ear e = {0};
   tensor_t *x = ones(3), *out = floats((const float[]){7, 8}, TWO, 1), *empty = ones(0);
@@ -72,7 +72,7 @@ static void resized(void) {
   CHECK(tensor_sizes(out)[0] == 2 && data_of(out)[0] == 7 && data_of(out)[1] == 8);
   CHECK(tensor_live_handles() == handles);
 
-  // Of several outputs none has changed where any is refused.
+  // Of several outputs none has changed where any is rejected.
   tensor_t *values = ones(3), *indices;
   OK(tensor_full(TWO, 1, tensor_int(5), TENSOR_INT64, TENSOR_LAYOUT_NONE, tensor_device_default(),
                  &indices));
@@ -87,7 +87,7 @@ static void resized(void) {
   OK(tensor_add_out(x, x, tensor_int(1), out));
   CHECK(e.heard == 4 && tensor_sizes(out)[0] == 3 && data_of(out)[2] == 2);
 
-  // A call that is refused for itself does not warn.
+  // A call that is rejected for itself does not warn.
   tensor_t *wrong = ones(5);
   FAILS(tensor_add_out(x, wrong, tensor_int(1), out), TENSOR_ERROR_RUNTIME, "add");
   CHECK(e.heard == 4);
@@ -99,7 +99,7 @@ static void resized(void) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) tensor_free(all[i]);
 }
 
-// What is given once is given once in a process, but for a program that refuses it, and always
+// What is given once is given once in a process, but for a program that rejects it, and always
 // where that is wanted.
 static void once(void) {
   ear e = {.answer = TENSOR_ERROR_CALLBACK};

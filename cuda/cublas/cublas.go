@@ -30,7 +30,7 @@ var versions = []struct {
 	{12000, []string{"libcublas.so.12", "../../nvidia/cublas/lib/libcublas.so.12"}},
 }
 
-// Find tells whether there is a cuBLAS to call. It is an error where LIBTENSOR_CUBLAS names one that cannot be used.
+// Find reports whether there is a cuBLAS to call. It is an error where LIBTENSOR_CUBLAS names one that cannot be used.
 var Find = sync.OnceValues(func() (bool, error) {
 	driver := C.lt_driver_version()
 	for _, v := range versions {
@@ -55,10 +55,10 @@ func (f Failure) Error() string {
 	return fmt.Sprintf("cuBLAS error in %s: %s, %s", f.Function, C.GoString(C.lt_cublas_name(f.status)), C.GoString(C.lt_cublas_text(f.status)))
 }
 
-// OutOfMemory tells whether an error says that a device has no memory left.
+// OutOfMemory reports whether an error says that a device has no memory left.
 func OutOfMemory(err error) bool { return is(err, C.LT_CUBLAS_ALLOC_FAILED) }
 
-// Unsupported tells whether an error says that cuBLAS has nothing for such a product on such a device.
+// Unsupported reports whether an error says that cuBLAS has nothing for such a product on such a device.
 func Unsupported(err error) bool {
 	return is(err, C.LT_CUBLAS_NOT_SUPPORTED) || is(err, C.LT_CUBLAS_ARCH_MISMATCH)
 }
@@ -85,7 +85,7 @@ var types = map[dtype.DType]struct{ name, compute C.int }{
 	dtype.Complex128: {C.LT_CUDA_C_64F, C.LT_COMPUTE_64F},
 }
 
-// Serves tells whether cuBLAS multiplies matrices of a dtype.
+// Serves reports whether cuBLAS multiplies matrices of a dtype.
 func Serves(d dtype.DType) bool {
 	_, ok := types[d]
 	return ok
@@ -123,7 +123,7 @@ func New() (*Handle, error) {
 	return h, result(status, function)
 }
 
-// Multiply gives a stream a product to compute, which may use the memory from workspace on.
+// Multiply returns a stream a product to compute, which may use the memory from workspace on.
 func (h *Handle) Multiply(stream, workspace uintptr, size int64, p *Product) error {
 	kind := types[p.DType]
 	c := C.lt_cublas_product{

@@ -41,7 +41,7 @@ func CurrentStream(device int) int { return int(C.lt_current_stream(C.int(device
 // SetCurrentStream changes the stream that the calling thread gives a device its work in.
 func SetCurrentStream(device, stream int) { C.lt_set_current_stream(C.int(device), C.int(stream)) }
 
-// Pin gives n bytes of the host's memory that stay where they are.
+// Pin returns n bytes of the host's memory that stay where they are.
 func Pin(n int64) (at unsafe.Pointer, err error) {
 	err = result(C.lt_pin(&at, C.size_t(n)))
 	return at, err
@@ -63,8 +63,8 @@ func StreamHandle(s cu.Stream) uintptr { return *(*uintptr)(unsafe.Pointer(&s)) 
 // EventHandle is the driver's handle of an event.
 func EventHandle(e cu.Event) uintptr { return *(*uintptr)(unsafe.Pointer(&e)) }
 
-// Waits tells whether an error says that work is not done yet.
+// Waits reports whether an error says that work is not done yet.
 func Waits(err error) bool { return Code(err) == C.CUDA_ERROR_NOT_READY }
 
-// IsEnabled tells whether an error says that peer access was enabled before.
+// IsEnabled reports whether an error says that peer access was enabled before.
 func IsEnabled(err error) bool { return Code(err) == C.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED }

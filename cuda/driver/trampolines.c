@@ -1,6 +1,6 @@
 // The functions of the CUDA driver, by name: each is a jump through a slot. The first call of any
 // of them opens the driver, so that this library needs none to be loaded, and fills the slot; where
-// there is no driver, or one that refuses, every function returns why. gorgonia.org/cu calls cuInit
+// there is no driver, or one that rejects, every function returns why. gorgonia.org/cu calls cuInit
 // when a program starts, and ends the program where that fails: here it does nothing.
 #include "driver.h"
 
@@ -30,7 +30,7 @@ static void refuse(CUresult code, const char *format, const char *first, const c
   snprintf(absence, sizeof absence, format, first, second);
 }
 
-// refuse with what the driver calls an error, and says of it.
+// reject with what the driver calls an error, and says of it.
 static void refuse_for(CUresult failed, const char *why) {
   CUresult (*name)(CUresult, const char **) =
       (CUresult (*)(CUresult, const char **))dlsym(driver, "cuGetErrorName");

@@ -44,7 +44,7 @@ def answer(library, call):
     return there.status == OK
 
 
-wrong = {}  # what refuses for another reason than that it has no kernel, by function
+wrong = {}  # what returns an error for for another reason than that it has no kernel, by function
 
 
 def table(only=None):

@@ -157,7 +157,7 @@ PROGRAMS = [
     emptied,
 ]
 
-# What gives memory back, and looks whether it may be used again, has nobody to tell; nothing is lost by it.
+# What returns memory back, and looks whether it may be used again, has nobody to tell; nothing is lost by it.
 SILENT = {"cuEventQuery", "cuEventDestroy", "cuEventCreate", "cuEventRecord", "cuCtxSetCurrent", "cuMemFree", "cuMemFreeHost", "cuEventSynchronize"}
 
 # What the errors of the driver and of cuBLAS with the code 1 say.

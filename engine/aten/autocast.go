@@ -78,7 +78,7 @@ func init() {
 func castOperands(c Ctx, call *Call) error {
 	past := c.Past(tensor.Autocast)
 	row, policy := policyOf(c, call)
-	if policy == AsGiven { // the steps of a composition have policies of their own
+	if policy == AsGiven { // the intermediate ops of a composite operator have policies themselves
 		return call.Run(c.castingFor(row))
 	}
 	if len(call.Written()) > 0 || padsAsGiven(call) {

@@ -94,7 +94,7 @@ func (x *castCache) clear() {
 	}
 }
 
-// take empties the cache and returns what it had.
+// take empties the cache and returns the former entries.
 func (x *castCache) take() map[castKey]castEntry {
 	x.lock.Lock()
 	defer x.lock.Unlock()

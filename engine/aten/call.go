@@ -18,11 +18,11 @@ type Boxed func(c Ctx, call *Call) error
 // Call is an operator's call with its arguments as a list.
 type Call struct {
 	*Operator
-	Args    []any // the address of each parameter: *(*tensor.Tensor) of a tensor; what runs the call reads them again
+	Args    []any // the address of each parameter, such as *(*tensor.Tensor) for a tensor; read again by whatever runs the call
 	Results []any // that of each result
 }
 
-// Run calls the operator with the arguments as they are now.
+// Run calls the operator with the current arguments.
 func (x *Call) Run(c Ctx) error { return x.run(c, reflect.ValueOf(x.whole)) }
 
 // Steps runs the composition that the operator is.
@@ -30,7 +30,7 @@ func (x *Call) Steps(c Ctx) error {
 	return x.run(c, reflect.ValueOf(x.steps).Elem().Field(fields()[x.method]))
 }
 
-// run calls a function of the type of the façade's method.
+// run calls a function of the type of the dispatcher's method.
 func (x *Call) run(c Ctx, does reflect.Value) error {
 	given := make([]reflect.Value, 1, 1+len(x.Args))
 	given[0] = reflect.ValueOf(c)
@@ -53,12 +53,12 @@ const (
 	Elementwise Facts = 1 << iota
 	View              // the results share the memory of the first tensor
 	MaybeView         // they do so where they can
-	Syncs             // what it gives, or whether it goes on, depends on elements
+	Syncs             // the result, or whether the call succeeds, depends on elements
 	Random
 	Constant    // no gradient flows through it
 	Linear      // in all tensors that have derivatives, at once
-	Multilinear // in each of them, where the others stay as they are
-	Derived     // a composition that has derivatives of its own, not those of its steps
+	Multilinear // linear in each of them, with the others constant
+	Derived     // a composite operator with a derivative formula for the whole
 )
 
 // Operator is what there is to know of an operator that calls are boxed of.
@@ -71,12 +71,12 @@ type Operator struct {
 	dims     uint32 // parameters that are dimensions of the first tensor
 	Names    string // the rule for names of dimensions
 	facts    Facts
-	method   string // of the façade, and the field of Backend
-	whole    any    // the façade's method: a function of a Ctx and the parameters, which gives the results and an error
+	method   string // of the dispatcher, and the field of Backend
+	whole    any    // the dispatcher's method: a function of a Ctx and the parameters that returns the results and an error
 	steps    *Backend
 }
 
-// boxed is a function of the type of the façade's method that has its calls go to a boxed one.
+// boxed is a function of the type of the dispatcher's method that has its calls go to a boxed one.
 func (o *Operator) boxed(does Boxed) reflect.Value {
 	of := reflect.TypeOf(o.whole)
 	return reflect.MakeFunc(of, func(given []reflect.Value) []reflect.Value {
@@ -100,10 +100,10 @@ func (o *Operator) boxed(does Boxed) reflect.Value {
 	})
 }
 
-// Is tells whether the operator has a fact.
+// Is reports whether the operator has a fact.
 func (o *Operator) Is(f Facts) bool { return o.facts&f != 0 }
 
-// Composed tells whether the operator is a composition of others.
+// Composed reports whether the operator is a composition of others.
 func (o *Operator) Composed() bool { return o.steps != nil }
 
 // Place is that of a parameter among the arguments, -1 for none.
@@ -119,10 +119,10 @@ func (o *Operator) Place(name string) int {
 	return -1
 }
 
-// Writes tells whether the operator writes to a parameter.
+// Writes reports whether the operator writes to a parameter.
 func (o *Operator) Writes(i int) bool { return o.writes&(1<<i) != 0 }
 
-// IsDim tells whether a parameter is a dimension of the first tensor, or several.
+// IsDim reports whether a parameter is a dimension of the first tensor, or several.
 func (o *Operator) IsDim(i int) bool { return o.dims&(1<<i) != 0 }
 
 // Operators that calls are boxed of.
@@ -138,7 +138,7 @@ var fields = sync.OnceValue(func() map[string]int {
 	return places
 })
 
-// Serving is a backend that has one function do the operators that serves tells.
+// Serving returns a Backend that routes every operator for which serves(o) is true to the boxed function does.
 func Serving(does Boxed, serves func(o *Operator) bool) (b Backend) {
 	backend, places := reflect.ValueOf(&b).Elem(), fields()
 	for i := range operators {
@@ -190,7 +190,7 @@ func (x *Call) Tensors() (all []*tensor.Tensor) {
 	return all
 }
 
-// tensorsIn are the tensors of an argument, but for nil ones.
+// tensorsIn returns the non-nil tensors of an argument.
 func tensorsIn(argument any) (all []*tensor.Tensor) {
 	switch v := argument.(type) {
 	case **tensor.Tensor:
@@ -215,8 +215,7 @@ func (x *Call) Written() (all []*tensor.Tensor) {
 	return all
 }
 
-// Put puts other tensors in the places of those of the arguments, and of those in lists and indices, nil ones left out. The function that
-// it gives puts them back.
+// Put replaces the non-nil tensors of the arguments, including those in lists and indices. It returns a function that restores them.
 func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back func()) {
 	var undo []func()
 	for i, v := range x.Args {

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// A kind of one's own as one function of boxed calls: tensors that count the calls on them.
+// A user-defined tensor kind as one function of boxed calls: tensors that count the calls on them.
 func TestBoxedKind(t *testing.T) {
 	const counted = tensor.Extension2
 	calls := map[string]int{}

@@ -14,10 +14,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Ctx is what a call carries beside its arguments.
+// Ctx is the state of a call in addition to its arguments.
 type Ctx struct {
 	passed tensor.Keys // layers that the call has left behind
-	modes  *Modes      // of the calling thread; nil where there is none, whose calls know the initial ones
+	modes  *Modes      // of the calling thread; nil for the initial modes
 }
 
 // Past is c for calls that a backend makes on the same tensors: the layers of k are behind them.
@@ -32,8 +32,8 @@ func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
 // quantized returns whether the layer of quantized tensors is ahead of the call. Other layers, such as that of inference tensors, can come first.
 func (c Ctx) quantized(k tensor.Keys) bool { return k&^c.passed&tensor.Quantized != 0 }
 
-// Plain tells whether a call on tensors, some of which may be nil, goes straight to the operator: no layer is ahead of it but that of
-// gradients, which records nothing now.
+// Plain reports whether a call on tensors, some of which may be nil, goes straight to the operator: no layer is ahead of it but that of gradients,
+// which records nothing now.
 func (c Ctx) Plain(list ...*tensor.Tensor) bool {
 	ahead := (keysOf(list) | c.casting(1<<len(AutocastDevices)-1)) &^ c.passed
 	return ahead == 0 || ahead == tensor.Gradient && !c.Recording()
@@ -76,8 +76,8 @@ func Composed() *Backend { return &composed }
 // Kind is a key's place in the table of backends.
 type Kind struct {
 	Name    string // as errors say it: "sparse_coo" in "sort is not implemented for sparse_coo tensors"
-	Instead string // what a user can do who is refused: "to_dense() converts"
-	// Errors are the classes of refusals that are not NotImplementedf's, by operator.
+	Instead string // what to do after an error: "to_dense() converts"
+	// Errors maps an operator to the constructor of its "not supported" errors, by default NotImplementedf.
 	Errors map[string]func(format string, args ...any) error
 	// Serve makes the backend at its first use, where it is not nil: one of boxed calls takes its time.
 	Serve func() Backend
@@ -121,7 +121,7 @@ func awake(key tensor.Keys) *Kind {
 
 func backend(key tensor.Keys) *Backend { return &kindOf(key).Backend }
 
-// Refused is the error of an operator that a kind of tensors does not have.
+// Refused returns the error for an operator without a kernel for a dispatch key.
 func Refused(op string, key tensor.Keys) error {
 	k := kindOf(key)
 	refused := status.NotImplementedf
@@ -134,7 +134,7 @@ func Refused(op string, key tensor.Keys) error {
 	return refused("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
 }
 
-// outOnly refuses sparse outputs where no operand is sparse, nor the result for that.
+// outOnly returns an error for sparse outputs where no operand is sparse, nor the result for that.
 func outOnly(op string, key, operands tensor.Keys) error {
 	if key&tensor.Sparse == 0 || operands&tensor.Sparse != 0 {
 		return nil
@@ -142,7 +142,7 @@ func outOnly(op string, key, operands tensor.Keys) error {
 	return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; give a strided one", op, kindOf(key).Name)
 }
 
-// unmixed refuses quantized and named tensors beside sparse ones, or for parts of these, which are plain.
+// unmixed returns an error if quantized or named tensors are passed along with sparse ones. The parts of sparse tensors are plain.
 func unmixed(op string, key, all tensor.Keys) error {
 	switch {
 	case key&tensor.Sparse == 0:
@@ -154,14 +154,14 @@ func unmixed(op string, key, all tensor.Keys) error {
 	return nil
 }
 
-// wrote counts a write to what an operator was given to write to.
+// wrote increments the version of an output tensor.
 func wrote(t *tensor.Tensor) {
 	if t != nil {
 		t.Wrote()
 	}
 }
 
-// Wrote counts what an operator composed of others wrote to its outputs itself, beside the façade, unless err tells that it did not.
+// Wrote increments the versions of the outputs that a composite operator wrote itself, not through the dispatcher, unless err is not nil.
 func Wrote(err error, outs ...*tensor.Tensor) {
 	for _, t := range outs {
 		if err == nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// entry is what an operator's entry says of it. The words for what it is are kernel, composite, rule, constant and refused.
+// entry describes an operator for DispatchTable. The words for its implementation are kernel, composite, rule, constant and rejected.
 type entry struct {
-	id, method      string // add, and the façade's method
-	plain, gradient string // what it is for plain tensors, and for those with gradients
+	id, method      string // add, and the dispatcher's method
+	plain, gradient string // the implementation for plain tensors, and for those that require grad
 	named           bool   // it takes tensors with names
 	any             bool   // it takes tensors of every kind
-	syncs           bool   // it refuses meta tensors
+	syncs           bool   // it returns an error for meta tensors
 	dtypes          uint32 // a bit for each dtype that it takes
-	cuda            string // what CUDA devices do of it, where that is not all: partly or refused
+	cuda            string // what CUDA devices do of it, where that is not all: partly or rejected
 }
 
-// DispatchTable tells what the operators of a name are: a line for each kind of tensors, type of device and dtype with the operator, which of the
-// three the line is about, its name and a word, with tabs between.
+// DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype, with
+// tab-separated fields: the operator, which of the three the line describes, its name, and one word.
 func (c Ctx) DispatchTable(name string) (string, error) {
 	var b strings.Builder
 	for i := range entries {
@@ -69,7 +69,7 @@ func (e *entry) write(b *strings.Builder) {
 	}
 }
 
-// of is what the operator is for a kind.
+// of returns the implementation of the operator for a kind.
 func (e *entry) of(k *Kind, key tensor.Keys) string {
 	has := func(b *Backend) bool {
 		field := reflect.ValueOf(b).Elem().FieldByName(e.method)

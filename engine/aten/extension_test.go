@@ -14,8 +14,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// A kind of one's own, as docs/architecture.md shows it: tensors that are some values times a factor, which products with
-// numbers only change. Their values are what their storage holds; the factor is the state beside them.
+// A user-defined tensor kind, as docs/architecture.md shows it: values times a factor. Products with scalars change only the factor. The values are
+// the storage's elements; the factor is the state of the dispatch key.
 
 const scaled = tensor.Extension1
 
@@ -27,7 +27,7 @@ func scale(values *tensor.Tensor, factor float64) *tensor.Tensor {
 
 func factorOf(t *tensor.Tensor) float64 { return t.State().(float64) }
 
-// dense is the plain tensor that a scaled one stands for.
+// dense is the plain tensor that a scaled one represents.
 func dense(c Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 	factor, err := tensor.WrappedNumber(dtype.FloatScalar(factorOf(t)))
 	if err != nil {
@@ -102,7 +102,7 @@ func TestOperatorsThatAKindHasNot(t *testing.T) {
 	assert.True(t, same, "sizes can be asked of every kind")
 }
 
-// What operators write to is counted, functional calls write nothing.
+// Writes to outputs increment the version; functional calls do not.
 func TestWritesAreCounted(t *testing.T) {
 	var c Ctx
 	x, y := vector(t, 1, 2), vector(t, 3, 4)

@@ -51,7 +51,7 @@ func (c Ctx) TransformAround(level int64) uint32 {
 	return c.Around(l).now().Level
 }
 
-// drawing is the key of a transform that is under way, which has a say in what is drawn at random.
+// drawing returns the dispatch key of the current transform if it affects random operators.
 func (c Ctx) drawing() tensor.Keys {
 	if c.modes == nil || c.modes.Level == 0 {
 		return 0
@@ -59,7 +59,7 @@ func (c Ctx) drawing() tensor.Keys {
 	return tensor.Transformed
 }
 
-// Transforming is what a transform does with a call whose innermost level is one of its own.
+// Transforming applies a transform to a call on tensors with the transform's level as their innermost.
 type Transforming func(c Ctx, call *Call, l *tensor.Level) error
 
 // batching is that of engine/batched and differentiating that of engine/forward, which import this package.
@@ -74,7 +74,7 @@ func init() {
 		Serve: func() Backend { return Serving(transformed, func(*Operator) bool { return true }) }})
 }
 
-// transformed has a call made at the innermost level of its tensors, or of the transforms that have a say in what is drawn at random.
+// transformed dispatches a call at the innermost level of its tensors, or of the transforms that affect random operators.
 func transformed(c Ctx, call *Call) error {
 	l := innermost(call.Tensors()...)
 	if call.Is(Random) {
@@ -95,7 +95,7 @@ func transformed(c Ctx, call *Call) error {
 	return batching(c, call, l)
 }
 
-// enter has the thread in a transform, whose number it gives.
+// enter starts a transform on the thread and returns its number.
 func (c Ctx) enter(op string, l *tensor.Level) (int64, error) {
 	l.Outer = c.Level()
 	err := c.set(op, func(m *Modes) {
@@ -122,7 +122,7 @@ func (c Ctx) leave(transform string, level int64) error {
 	return c.end(op, l.Outer)
 }
 
-// within tells whether the thread is in a transform.
+// within reports whether the thread is in a transform.
 func (c Ctx) within(l *tensor.Level) bool {
 	at := c.Level()
 	for at != nil && at != l {

@@ -26,7 +26,7 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 	if d := primal.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
 		return nil, status.Runtimef("%s: tangents are of tensors of floating-point or complex dtypes, but got a primal of %v", op, d)
 	}
-	if !slices.Equal(primal.Sizes(), tangent.Sizes()) { // refused
+	if !slices.Equal(primal.Sizes(), tangent.Sizes()) { // rejected
 		return tensor.Pair(op, primal, tangent, nil, l)
 	}
 	as := tangent.DType()
@@ -50,11 +50,10 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 	return pair, err
 }
 
-// Laid returns a tangent with a memory layout that takes the same views as that of its primal: an alias of tangent where it has the strides of
-// the primal, or is dense with its dimensions in the same order, and a dense copy in that order otherwise.
-//
-// In vmap levels around that map over the primal, or over tangents of it, each batch element gets a tangent of its own: what is written to the
-// primal may differ.
+// Laid returns a tangent with a memory layout that takes the same views as that of its primal: an alias of tangent if it has the strides of the
+// primal, or is dense with its dimensions in the same order, and a dense copy in that order otherwise.
+// In outer vmap levels that map over the primal, or over tangents of it, each batch element gets a separate tangent, since writes to the primal may
+// differ.
 func Laid(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
 	each, err := Spread(c, tangent, func(l *tensor.Level) bool { return primal.MappedBy(int64(l.Number)) })
 	if err != nil {
@@ -266,7 +265,7 @@ func Tangent(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	return partOf(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Tangent })
 }
 
-// paired tells whether a tensor has a tangent in a level.
+// paired reports whether a tensor has a tangent in a level.
 func paired(t *tensor.Tensor, l *tensor.Level) bool {
 	w := t.Wrapped()
 	return w != nil && (w.Level == l || paired(w.Value, l) || paired(w.Tangent, l))
@@ -291,7 +290,7 @@ func partOf(t *tensor.Tensor, l *tensor.Level, part func(w *tensor.Wrapped) *ten
 	return tensor.Wrap("jvp", value, w.Level)
 }
 
-// eachOf is a pair of what a function makes of the primal and of the tangent.
+// eachOf applies a function to the primal and to the tangent and returns the pair of the results.
 func eachOf(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	primal, err := change(w.Value)
 	if err != nil {

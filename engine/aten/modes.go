@@ -6,7 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Modes are what a thread has set for the calls that it makes. Whoever lets threads in keeps one for each.
+// Modes are the settings of a thread for its calls. The layer that accepts calls keeps one per thread.
 type Modes struct {
 	Device    device.Device // where factories that are given no device put their tensors
 	Grad      bool          // whether operations are recorded
@@ -19,7 +19,7 @@ type Modes struct {
 // Initial are the modes that a thread starts with.
 func Initial() Modes { return Modes{Device: device.Host, Grad: true} }
 
-// With is what the calls of a thread carry, which read and write its modes.
+// With returns the context for the calls of a thread, which read and write its modes.
 func With(m *Modes) Ctx { return Ctx{modes: m} }
 
 // now are the thread's modes at this moment.
@@ -30,7 +30,7 @@ func (c Ctx) now() Modes {
 	return *c.modes
 }
 
-// Recording tells whether calls are recorded for gradients: never in inference mode.
+// Recording reports whether calls are recorded for gradients: never in inference mode.
 func (c Ctx) Recording() bool { return c.modes == nil || c.modes.Grad && !c.modes.Inference }
 
 // Recorded is a context of the same thread in which calls are recorded or not, whatever the thread's modes say.
@@ -40,8 +40,8 @@ func (c Ctx) Recorded(on bool) Ctx {
 	return With(&m)
 }
 
-// Apart is a context of the same thread in which calls are recorded whatever the thread's modes say. Where nothing that the program has is
-// recorded with them, its hooks see nothing of what they save.
+// Apart returns a context of the same thread in which operations are recorded whatever the thread's modes are. Unless seen is set, the user's hooks
+// are not called for the tensors that these save.
 func (c Ctx) Apart(seen bool) Ctx {
 	m := c.now()
 	m.Grad, m.Inference = true, false
@@ -51,7 +51,7 @@ func (c Ctx) Apart(seen bool) Ctx {
 	return With(&m)
 }
 
-// Saving is the number of the hooks for what calls save, 0 for none.
+// Saving returns the number of the saved-tensor hooks, or 0 for none.
 func (c Ctx) Saving() uint32 {
 	if c.modes == nil {
 		return 0
@@ -59,12 +59,12 @@ func (c Ctx) Saving() uint32 {
 	return c.modes.Saving
 }
 
-// SaveBy sets the hooks for what the thread's calls save.
+// SaveBy sets the saved-tensor hooks of the thread.
 func (c Ctx) SaveBy(op string, hooks uint32) error {
 	return c.set(op, func(m *Modes) { m.Saving = hooks })
 }
 
-// Inferring tells whether the thread is in inference mode.
+// Inferring reports whether the thread is in inference mode.
 func (c Ctx) Inferring() bool { return c.modes != nil && c.modes.Inference }
 
 // SetInferenceMode is the operator set_inference_mode.

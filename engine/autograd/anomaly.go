@@ -46,7 +46,7 @@ func SetAnomalyWatcher(_ aten.Ctx, function, data uintptr) error {
 	return nil
 }
 
-// recorded calls the watcher for a new node.
+// recorded calls the watcher of anomaly mode for a new node.
 func (n *Node) recorded() {
 	if anomaly.on.Load() {
 		n.tell(false)

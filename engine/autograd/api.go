@@ -331,7 +331,7 @@ func gradients(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.B
 		switch {
 		case zeros:
 			made[i], err = r.c.ZerosLike(inputs[i], inputs[i].DType(), tensor.NoLayout, inputs[i].Device(), shape.Preserve)
-			if err == nil && create { // as the others, which depend on what they were made of
+			if err == nil && create { // as other results that were computed from differentiable inputs
 				err = SetRequiresGrad(c, made[i], true)
 			}
 		case !unused:

@@ -6,12 +6,12 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// creationMeta is the history of tensors that have none, and may get none: a word about how they were made.
+// creationMeta states how a tensor was created, for tensors that cannot be part of an autograd graph.
 type creationMeta int
 
 const (
 	inferenceTensor   creationMeta = iota + 1 // in inference mode
-	noGradView                                // as a view, while calls were not recorded, of a tensor whose gradient is wanted
+	noGradView                                // as a view, in no-grad mode, of a tensor that requires grad
 	inferenceView                             // as such a view, in inference mode
 	detachedInference                         // by detach() or as data, of one that was made in inference mode: it may be written to everywhere
 )

@@ -34,7 +34,7 @@ func (f *footprint) add(t *tensor.Tensor) {
 // GraphReads returns the saved tensors that a backward pass would read.
 func GraphReads(c aten.Ctx, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return walk(c, outputs, inputs, false, func(r *run, n *Node, f *footprint) {
-		if !r.passes(n) || n.begin() != nil { // a run through what is freed says so itself
+		if !r.passes(n) || n.begin() != nil { // the backward pass reports freed nodes itself
 			return
 		}
 		defer n.end(false)

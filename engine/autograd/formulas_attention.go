@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// attentionGradient is the gradient of operand i of an attention: of query, key, value or mask. In a run that is recorded it is made of all
-// weights, by operators that have derivatives themselves.
+// attentionGradient returns the gradient of operand i of an attention: query, key, value or mask. With create_graph, it is computed from all weights
+// by differentiable operators.
 func (s *steps) attentionGradient(grad, query, key, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, i int64) *tensor.Tensor {
 	return s.once(func() []*tensor.Tensor {
 		if !s.record {

@@ -46,7 +46,7 @@ func (s *steps) adjugates(scale, a *tensor.Tensor) *tensor.Tensor {
 	zero := s.isZero(diagonal)
 	_, err = s.c.Add(diagonal, diagonal, s.cast(zero, a.DType()), dtype.FloatScalar(a.DType().Epsilon()))
 	s.Check(err)
-	// Where no pivot is zero, the determinant is what it was.
+	// The determinant is unchanged for matrices without a zero pivot.
 	product := s.Keep(s.c.Prod(nil, diagonal, ops.Int(-1), false, dtype.None))
 	places := s.Keep(s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device()))
 	odd := s.Keep(s.c.Remainder(nil, s.Keep(s.c.Sum(nil, s.Keep(s.c.Ne(nil, pivots, places)), []int64{-1}, false, dtype.None)), s.int(2)))
@@ -74,8 +74,8 @@ func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	return flat(s.Keep(s.c.Stack(nil, pieces, 0)), a.Sizes()...)
 }
 
-// nearlySingular tells of which matrices the determinant is so small beside the product of the lengths of the rows, which none is larger
-// than, that the inverse has lost half of its digits.
+// nearlySingular returns a mask of the matrices with a determinant so small, relative to the product of the row norms (Hadamard's bound), that the
+// inverse has lost half of its digits.
 func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
 	inner := &steps{c: s.c.Recorded(false)}
 	defer inner.Close()

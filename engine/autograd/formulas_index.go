@@ -21,7 +21,7 @@ func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
 	return s.Keep(s.c.Reshape(all, slices.Clone(sizes)))
 }
 
-// allOf is the item of an index that takes a dimension as it is.
+// allOf is the index item `:`, which selects a whole dimension.
 var allOf = ops.IndexItem{Kind: ops.IndexSlice, Start: int64(ops.NoInt), Stop: int64(ops.NoInt), Step: int64(ops.NoInt)}
 
 // items are the indices of index_put as an index.
@@ -155,12 +155,12 @@ func indexName(items []ops.IndexItem) string {
 	return "AliasBackward0"
 }
 
-// putName is the name of a call that writes to what an index gives.
+// putName returns the name of the node of an indexed assignment.
 func putName(items []ops.IndexItem) string {
 	return either(views(items), "CopySlices", "IndexPutBackward0")
 }
 
-// views tells whether an index gives a view.
+// views reports whether an index results in a view.
 func views(items []ops.IndexItem) bool {
 	return !slices.ContainsFunc(items, func(i ops.IndexItem) bool { return i.Kind == ops.IndexTensor || i.Kind == ops.IndexBool })
 }
@@ -228,9 +228,9 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 	return err
 }
 
-// sharedPart is what an index gives of a tensor whose elements share memory, for a write that is recorded as one to all of it: what is
-// written is written to other elements too, which none but the memory itself tells. One value can be given to elements that share
-// memory; nil where values are to be written to such, which is refused.
+// sharedPart returns the indexed part of a tensor with overlapping elements, and the index to assign to in it. An assignment also changes the
+// overlapping elements, so that it is recorded for all of self. With one set, a single value is assigned, and elements of the part may overlap;
+// otherwise sharedPart returns nil for such a part, which is rejected.
 func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool) (*tensor.Tensor, []ops.IndexItem) {
 	if views(items) {
 		if part := s.Keep(s.c.IndexGet(self, items)); !iter.SelfOverlaps(part) {
@@ -254,7 +254,7 @@ func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool)
 	return s.Keep(s.c.AsStrided(nil, self, []int64{length}, []int64{1}, ops.Int(self.Offset()))), []ops.IndexItem{at}
 }
 
-// setShared writes to what an index gives, where that is to be recorded otherwise than as a write to self.
+// setShared assigns to the indexed part of a tensor with overlapping elements. It returns false if the assignment can be recorded as one to self.
 func setShared(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool, set func(t *tensor.Tensor, items []ops.IndexItem) error) (done bool, err error) {
 	if !iter.SelfOverlaps(self) {
 		return false, nil
@@ -334,7 +334,7 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 		return s.Keep(s.c.Gather(nil, s.Keep(s.c.Reshape(self, all)), 0, s.Keep(s.c.Reshape(indices, all)), false))
 	}
 	if self.Dim() != indices.Dim() || self.Dim() == 0 {
-		return s.Keep(ops.TakeAlongDim(nil, self, indices, dim)) // which refuses them
+		return s.Keep(ops.TakeAlongDim(nil, self, indices, dim)) // which returns an error for them
 	}
 	d, err := shape.WrapDim("take_along_dim", int64(dim), self.Dim())
 	s.Check(err)
@@ -361,13 +361,13 @@ func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
 	return s.used(mask, s.used(above, s.where(mask, above, indices)))
 }
 
-// taken is the gradient of what elements were taken of.
+// taken returns the gradient of the tensor that elements were taken from.
 func (s *steps) taken(grad, index *tensor.Tensor, l like) *tensor.Tensor {
 	zeros := s.zerosOf(l)
 	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Put(out, zeros, index, grad, true) })
 }
 
-// scattered is the gradient of what was scattered: zeros beyond the index.
+// scattered returns the gradient of the source of a scatter, which is zero beyond the index.
 func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	taken := s.Keep(s.c.Gather(nil, grad, dim, index, false))
 	if slices.Equal(taken.Sizes(), sizes) {
@@ -407,7 +407,7 @@ func (s *steps) scatterReduceSource(grad, self *tensor.Tensor, dim int64, index,
 	})
 }
 
-// scatterPieces is inPieces of the gradient of one of what a reduction by an index combines, of which each row is for itself.
+// scatterPieces is inPieces for the gradient of an operand of a scatter reduction, with independent rows.
 func (s *steps) scatterPieces(of, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, f func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if of.Dim() == 0 {
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
@@ -452,7 +452,7 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 	}
 	ties := s.scatterTies(self, dim, index, src, result)
 	ties = gather(s.where(s.isZero(ties), s.float(math.NaN()), ties)) // of a NaN, which is equal to nothing
-	ties = s.nonzero(ties, s.isZero(ties))                            // of what has no place
+	ties = s.nonzero(ties, s.isZero(ties))                            // for elements without a position
 	return s.div(s.where(s.eq(src, gather(result)), gather(grad), s.int(0)), ties)
 }
 
@@ -469,8 +469,8 @@ func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *
 	return s.Keep(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
 }
 
-// recordSegmentReduce records extremes as calls of their own, whose gradients NaNs and the elements that are as large as they share, and
-// not what the segments begin with; other reductions are what they are composed of.
+// recordSegmentReduce records min and max as one node. Their gradient is shared by NaNs and elements equal to the result, and not by the initial
+// values. Other reductions are recorded as their decomposition.
 func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	const name = "SegmentReduceBackward0"
 	if !slices.Contains([]string{"max", "min", "amax", "amin"}, reduce) {
@@ -506,7 +506,7 @@ func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths
 
 // segmentExtremes is the gradient of the largest or smallest element of each segment, which those that are it share.
 func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Tensor) *tensor.Tensor {
-	ends, first := offsets, int64(0) // where a segment ends, and the number of what lies before the first one
+	ends, first := offsets, int64(0) // the ends of segments, and the number of positions before the first one
 	if lengths != nil {
 		ends, first = s.Keep(s.c.Cumsum(nil, lengths, -1, dtype.Int64)), 1
 	}
@@ -518,13 +518,13 @@ func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Ten
 		number = s.Keep(s.c.Unsqueeze(nil, number, -1))
 	}
 	number = s.Keep(s.c.Expand(number, data.Sizes(), false))
-	around := make([]int64, 2*(data.Dim()-at)) // a place for what lies before the segments and one for what lies behind them
+	around := make([]int64, 2*(data.Dim()-at)) // one position before the segments and one after them
 	around[len(around)-2], around[len(around)-1] = 1, 1
 	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, int64(at), number, data.Sizes()) }
 	padded := func(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.ConstantPadNd(t, around, dtype.IntScalar(0))) }
 	is := s.Keep(s.c.LogicalOr(nil, s.eq(data, gather(padded(result))), s.Keep(s.c.Isnan(data))))
 	none := s.zerosLike(padded(grad))
 	ties := s.Keep(s.c.ScatterAdd(nil, none, int64(at), number, s.cast(is, data.DType())))
-	ties = s.Keep(s.c.MaskedFill(nil, ties, s.isZero(ties), s.int(1))) // what a segment begins with is its extreme
+	ties = s.Keep(s.c.MaskedFill(nil, ties, s.isZero(ties), s.int(1))) // the initial value is the extreme of the segment
 	return s.where(is, s.div(gather(padded(grad)), gather(ties)), s.zerosLike(data))
 }

@@ -43,7 +43,7 @@ func (s *steps) diagonalOf(t *tensor.Tensor) *tensor.Tensor {
 func (s *steps) column(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Unsqueeze(nil, t, -1)) }
 func (s *steps) row(t *tensor.Tensor) *tensor.Tensor    { return s.Keep(s.c.Unsqueeze(nil, t, -2)) }
 
-// onDiagonal are matrices that are zero beside the diagonal.
+// onDiagonal returns matrices that are zero off the diagonal.
 func (s *steps) onDiagonal(t *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.DiagEmbed(t, 0, -2, -1))
 }
@@ -59,7 +59,7 @@ func (s *steps) plus(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.add(a, b)
 }
 
-// firsts is the part of t before position n along dim, and rest what follows.
+// firsts returns the part of t before position n along dim, and rest the part from n on.
 func (s *steps) firsts(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 	return s.Keep(s.c.Narrow(t, dim, 0, n))
 }
@@ -69,7 +69,7 @@ func (s *steps) rest(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 	return s.Keep(s.c.Narrow(t, dim, n, size-n))
 }
 
-// has tells whether a gradient of result i has come, which is asked before it is taken for zeros.
+// has reports whether a gradient of result i has come, which is asked before it is taken for zeros.
 func (s *steps) has(i int) bool { return s.given[i] != nil }
 
 // choleskyGradient is that of A = L L^H.
@@ -196,7 +196,7 @@ func (s *steps) triangularGradientOfA(grad, a, x *tensor.Tensor, upper, left, un
 	return s.lower(made, -diagonal)
 }
 
-// qrGradient is that of A = Q R; what is beside a square A is Q times the rest of R.
+// qrGradient returns the gradient of A = Q R. For a wide A, the columns after the square part are Q times the rest of R.
 func (s *steps) qrGradient(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor, mode string) *tensor.Tensor {
 	m, n := q.Sizes()[max(q.Dim()-2, 0)], r.Sizes()[r.Dim()-1]
 	switch {
@@ -240,8 +240,8 @@ func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
 	return s.add(s.lower(input, -1), s.Keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device())))
 }
 
-// householderOf is the first columns of a product of reflections. Zeros that come of the input make it one that depends on it where
-// there are no reflections too.
+// householderOf returns the first columns of a product of reflections. Adding zeros computed from input makes the result depend on it even without
+// reflections.
 func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
 	ones := s.Keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device()))
@@ -317,7 +317,7 @@ func (s *steps) emptied(t *tensor.Tensor) *tensor.Tensor {
 	return s.add(s.lower(t, -1), s.upper(t, 1))
 }
 
-// checkPhases refuses gradients of complex vectors that change with their phases, which are free: the parts along the vectors themselves
+// checkPhases returns an error for gradients of complex vectors that change with their phases, which are free: the parts along the vectors themselves
 // are real where they do not.
 func (s *steps) checkPhases(op string, along ...*tensor.Tensor) {
 	var diagonal *tensor.Tensor

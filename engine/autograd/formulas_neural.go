@@ -58,8 +58,8 @@ func (s *steps) softmaxSlope(given, result *tensor.Tensor, dim int64, logarithm 
 	return s.mul(result, s.sub(given, s.sumOver(s.mul(given, result), dim)))
 }
 
-// uphill is the gradient of a function with a slope of its own below 0, which PyTorch finds from the result where that is in place, and
-// refuses where the result does not tell.
+// uphill returns grad, the gradient of an activation with a slope below 0. As in PyTorch, the in-place form computes it from the result and returns
+// an error for a negative slope, where the result does not determine it.
 func (s *steps) uphill(grad *tensor.Tensor, slope float64, inPlace bool) *tensor.Tensor {
 	if inPlace && !(slope >= 0) {
 		s.Check(status.Runtimef("the gradient of an activation in place is not implemented for a negative slope, %v; call it without in place", slope))
@@ -67,7 +67,7 @@ func (s *steps) uphill(grad *tensor.Tensor, slope float64, inPlace bool) *tensor
 	return grad
 }
 
-// touched is a gradient that, in a run that is recorded, counts as made of t, too, with which it does not change.
+// touched returns grad. With create_graph, the result also depends on t in the graph, with a gradient of zero.
 func (s *steps) touched(grad, t *tensor.Tensor) *tensor.Tensor {
 	if !s.record {
 		return grad
@@ -75,7 +75,7 @@ func (s *steps) touched(grad, t *tensor.Tensor) *tensor.Tensor {
 	return s.where(s.less(s.abs(t), s.int(0)), t, grad)
 }
 
-// padGradient is that of borders, which circular ones leave as it is and others count as made of self.
+// padGradient returns the gradient of a padding. With create_graph it depends on self in the graph, except for circular padding.
 func (s *steps) padGradient(grad, self *tensor.Tensor, pad []int64, mode string) *tensor.Tensor {
 	made := s.Keep(s.c.NnPadGradient(grad, pad, mode))
 	if mode == "circular" {
@@ -132,7 +132,7 @@ func (s *steps) bagGradient(grad, crow, col, values *tensor.Tensor, sizes []int6
 	return s.Keep(s.c.SparseCooTensor(at, rows, sizes, dtype.None, grad.Device(), ops.NoBool))
 }
 
-// Each of the three tensors of a convolution is what the others make of it: the gradients of one are the other two products.
+// Each of the three tensors of a convolution is a product of the two others: the gradients of one product are the two other products.
 
 func (s *steps) convolutionImages(results, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
 	return s.Keep(s.c.NnConvolutionTranspose(results, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
@@ -146,7 +146,7 @@ func (s *steps) convolutionKernels(images, results *tensor.Tensor, sizes, stride
 	return s.Keep(s.c.NnConvolutionWeight(images, results, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
 }
 
-// channelSums is the gradient of what is added to every element of a channel, which counts as made of the weight, too, as PyTorch's does.
+// channelSums returns the gradient of a bias, summed over all elements of a channel. As in PyTorch, it also depends on the weight in the graph.
 func (s *steps) channelSums(grad, weight *tensor.Tensor) *tensor.Tensor {
 	dims := []int64{0}
 	for d := 2; d < grad.Dim(); d++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// wants tells whether the gradient of operand i of the node leads anywhere.
+// wants reports whether the gradient of operand i of the node leads anywhere.
 func (s *steps) wants(i int) bool { return s.node.edges[i].Node != nil }
 
 // groupsGradient is the gradient of operand i of a normalization of groups: of self, weight or bias.

@@ -65,7 +65,7 @@ func (s *steps) single(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// powerBase and powerExponent are the derivatives of self**exponent. 0**0 and what is constant around it count as constant.
+// powerBase and powerExponent return the derivatives of self**exponent. The derivative at 0**0, and where the power is constant, is 0.
 func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
 	if exponent.IsWrappedNumber() && exponent.Item().Equal(0) {
 		return s.zerosLike(grad)
@@ -118,7 +118,7 @@ func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	return s.cleared(s.mul(grad, s.div(s.timesI(self), s.mul(size, size))), zero)
 }
 
-// sincGradient has a power series beside 0, where cos and sin are too much alike.
+// sincGradient uses a power series near 0, where the difference of cos and sin cancels.
 func (s *steps) sincGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	angle := s.mul(self, s.float(math.Pi))
 	near := s.Keep(s.c.Lt(nil, s.abs(angle), s.float(0.1)))
@@ -164,7 +164,7 @@ func (s *steps) besselI1eGradient(grad, self, result *tensor.Tensor) *tensor.Ten
 	return s.mul(grad, s.where(tiny, s.float(0.5), slope))
 }
 
-// tiny tells where elements are no larger than the result's distance from 1 to the next number.
+// tiny reports where elements are no larger than the result's distance from 1 to the next number.
 func (s *steps) tiny(self, result *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Le(nil, s.abs(self), s.float(result.DType().Epsilon())))
 }
@@ -183,7 +183,7 @@ func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 	return total
 }
 
-// reluGradient uses the gradient up. In a run that is recorded it counts as made of the result, too, with which it does not change.
+// reluGradient consumes the gradient. With create_graph the result also depends on the output of relu in the graph, with a gradient of zero.
 func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 	off := s.Keep(s.c.Le(nil, result, s.int(0)))
 	if s.record {
@@ -192,7 +192,7 @@ func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 	return s.release(1, s.clearedOver(grad, s.consume(off)))
 }
 
-// withinLimits is the gradient of what numbers limit: of elements between them.
+// withinLimits returns the gradient of clamp with scalars: grad for the elements between them, and 0 elsewhere.
 func (s *steps) withinLimits(grad, self *tensor.Tensor, low, high dtype.Scalar) *tensor.Tensor {
 	switch {
 	case low.IsNone():
@@ -203,7 +203,7 @@ func (s *steps) withinLimits(grad, self *tensor.Tensor, low, high dtype.Scalar) 
 	return s.only(grad, s.release(2, s.both(s.consume(s.greater(self, s.number(low))), s.consume(s.less(self, s.number(high))))))
 }
 
-// only is t where a condition, which is handed over, holds, and zero elsewhere.
+// only returns t where condition is true and zero elsewhere. It consumes condition.
 func (s *steps) only(t, condition *tensor.Tensor) *tensor.Tensor {
 	return s.release(1, s.where(s.consume(condition), t, s.int(0)))
 }

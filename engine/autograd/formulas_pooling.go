@@ -23,7 +23,7 @@ func (s *steps) addInRows(t, indices *tensor.Tensor, sizes []int64) *tensor.Tens
 	return s.addAtPlaces(t, indices, sizes, shape.Contiguous)
 }
 
-// atPlaces takes from images what indices name, 0 where they are -1.
+// atPlaces gathers elements of images at indices, with 0 for an index of -1.
 func (s *steps) atPlaces(t, indices *tensor.Tensor) *tensor.Tensor {
 	flat := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Keep(s.c.Reshape(t, slices.Concat(t.Sizes()[:2], []int64{shape.Product(t.Sizes()[2:])})))

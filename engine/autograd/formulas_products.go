@@ -36,7 +36,7 @@ func (s *steps) productsLike(a, b *tensor.Tensor, strides []int64) *tensor.Tenso
 	return s.Keep(s.c.Matmul(nil, a, b))
 }
 
-// crossed is the cross product along dim, the first dimension of size 3 unless given.
+// crossed is the cross product along dim, the first dimension of size 3 by default.
 func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor.Tensor {
 	return s.Keep(s.c.LinalgCross(nil, a, b, dim.Or(int64(slices.Index(sizes, 3)))))
 }
@@ -48,7 +48,7 @@ func (s *steps) matmulLeft(grad *tensor.Tensor, sizes, strides []int64, other *t
 	if other.Dim() == 1 {
 		other = s.Keep(s.c.Unsqueeze(nil, other, 1))
 	}
-	if len(sizes) <= 2 && other.Dim() > 2 { // all matrices of the batch side by side make one product, which adds them up
+	if len(sizes) <= 2 && other.Dim() > 2 { // all matrices of the batch, concatenated along the columns, form one product, which also sums them
 		grad, other = s.sideBySide(grad), s.sideBySide(other)
 	}
 	made := s.productsLike(grad, s.adjointOf(other), strides)
@@ -82,7 +82,7 @@ func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes, strides []int64) *
 	return s.Keep(s.c.SqueezeDim(nil, made, -1))
 }
 
-// asProduct gives the gradient of a product the dimensions that it would have had for matrices.
+// asProduct returns the gradient of a product the dimensions that it would have had for matrices.
 func (s *steps) asProduct(grad *tensor.Tensor, left, right int) *tensor.Tensor {
 	if right == 1 {
 		grad = s.Keep(s.c.Unsqueeze(nil, grad, -1))
@@ -170,7 +170,7 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 		return s.Keep(s.c.Sum(nil, s.where(s.either(none, s.eq(s.abs(slope), distance)), each, s.int(0)), []int64{-2}, false, dtype.None))
 	default:
 		weights = s.weighed(grad, result, p-1)
-		// A power of zero may have no derivative, and none is wanted.
+		// The power of zero may have no derivative. Its factor is 0, so that any finite value serves.
 		lengths := s.where(s.isZero(slope), s.int(1), s.abs(slope))
 		slope = s.mul(s.sgn(slope), s.pow(lengths, s.float(p-1)))
 	}

@@ -37,7 +37,7 @@ func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight,
 	})[i]
 }
 
-// recurrenceSteps are the same gradients by way of a run that is recorded step by step, on aliases, which have no part in each other.
+// recurrenceSteps computes the same gradients by a backward pass through a graph recorded step by step, on aliases that do not depend on each other.
 func (s *steps) recurrenceSteps(given, operands []*tensor.Tensor, batches []int64, reverse bool, cells string) []*tensor.Tensor {
 	own := make([]*tensor.Tensor, len(operands))
 	var wanted []*tensor.Tensor

@@ -19,7 +19,7 @@ func along(dim ops.Int) []int64 {
 	return []int64{int64(dim)}
 }
 
-// count is the number of elements that a reduction of dims makes one of, and 1 where it is of none: what is divided by it has none either.
+// count returns the number of elements that a reduction over dims combines, and 1 for none: the tensor that is divided by it is then empty, too.
 func (s *steps) count(sizes, dims []int64) float64 {
 	n := int64(1)
 	if len(sizes) == 0 {
@@ -40,8 +40,8 @@ func (s *steps) sumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return s.Keep(s.c.Sum(nil, t, []int64{dim}, true, dtype.None))
 }
 
-// dirichletGradient is the gradient of concentrations alpha, given that of parts x of a whole: a part is a Beta random number, and the others
-// make up for what it gains, each by its share.
+// dirichletGradient returns the gradient of the concentrations alpha, from that of the samples x: a component is a Beta sample, and the others
+// compensate for its change, each in proportion to its share.
 func (s *steps) dirichletGradient(grad, x, alpha *tensor.Tensor) *tensor.Tensor {
 	total := s.sumOver(alpha, -1)
 	slope := s.Step(func() (*tensor.Tensor, error) { return s.c.DirichletGrad(x, alpha, total) })
@@ -107,7 +107,7 @@ func (s *steps) picked(grad *tensor.Tensor, l like, dim int64, indices *tensor.T
 	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Scatter(out, zeros, dim, indices, grad) })
 }
 
-// anyZero tells whether t has a zero; not for tensors without data.
+// anyZero reports whether t has a zero; not for tensors without data.
 func (s *steps) anyZero(t *tensor.Tensor) bool {
 	if !launch.Known(t) {
 		return false
@@ -115,7 +115,7 @@ func (s *steps) anyZero(t *tensor.Tensor) bool {
 	return s.anyTrue(s.isZero(t))
 }
 
-// anyTrue tells whether one of the elements of a mask is true, and uses the mask up.
+// anyTrue reports whether one of the elements of a mask is true, and uses the mask up.
 func (s *steps) anyTrue(mask *tensor.Tensor) bool {
 	found, err := s.c.Item(s.used(mask, s.Keep(s.c.Any(nil, mask, nil, false))))
 	s.Check(err)
@@ -195,7 +195,7 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 	n := self.Sizes()[d]
 	pieces := make([]*tensor.Tensor, n)
 	for k := range n {
-		// The products without element k, from k on: what comes before it times the products of what comes after it.
+		// The products without element k, from k on: the elements before it times the products of the elements after it.
 		before := s.Keep(s.c.Prod(nil, s.part(self, dim, 0, k), ops.Int(dim), true, dtype.None))
 		without := before
 		if k < n-1 {
@@ -222,9 +222,8 @@ func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *
 	return s.where(none, before, s.where(first, at, nothing))
 }
 
-// logcumsumexpGradient computes with logarithms, of positive and negative gradients apart. What there is no logarithm of becomes
-// so little that its exponential is 0, and stays finite for derivatives of this one. For those gradients that are 0 count as 1, which is
-// taken off again.
+// logcumsumexpGradient computes with logarithms, of positive and negative gradients separately. Elements without a logarithm become so small that
+// their exponential is 0, and stay finite for second derivatives. For those, gradients of 0 count as 1, which is subtracted again.
 func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	if self.Dim() == 0 {
 		return grad

@@ -23,7 +23,7 @@ func (s *steps) plainSlope(given, self, grid *tensor.Tensor, mode, padding int64
 	return s.sampledSlope(given, self, grid, nil, mode, padding, alignCorners)
 }
 
-// Slopes change with what they are made of as samples do in the direction of what is given for them.
+// The derivative of sampled slopes with respect to images is sampling, in the direction of the upstream gradient.
 func (s *steps) sampledAgain(self, grid, along, t *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
 	s.firstSlope(along)
 	return s.sampled(self, grid, t, mode, padding, alignCorners)
@@ -39,7 +39,7 @@ func (s *steps) slopeAgain(given, self, grid, along, t *tensor.Tensor, mode, pad
 	return s.sampledSlope(given, self, grid, t, mode, padding, alignCorners)
 }
 
-// firstSlope refuses derivatives of what is the derivative in a direction itself.
+// firstSlope returns an error for the derivative of a directional derivative.
 func (s *steps) firstSlope(along *tensor.Tensor) {
 	if along != nil {
 		s.Fail(status.NotImplementedf("grid_sampler: third derivatives are not implemented"))

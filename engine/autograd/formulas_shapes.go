@@ -86,7 +86,7 @@ func (s *steps) backwards(n int64) []int64 {
 // laying makes a view of a vector of memory.
 type laying func(c aten.Ctx, memory *tensor.Tensor) (*tensor.Tensor, error)
 
-// strided is a vector of the memory that self and a strided view of it reach, and how these lie in it.
+// strided returns a vector over the memory that self and a strided view of it cover, and the geometry of both in it.
 func (s *steps) strided(l like, strides []int64, offset int64, size, stride []int64, start ops.Int) (memory like, mine, other laying) {
 	from := start.Or(offset)
 	lowest := min(offset, from)
@@ -172,7 +172,7 @@ func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Ten
 	return s.Keep(s.c.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])))
 }
 
-// rolledBack is the gradient of what was rolled.
+// rolledBack returns the gradient of roll.
 func (s *steps) rolledBack(grad *tensor.Tensor, shifts, dims []int64) *tensor.Tensor {
 	back := slices.Clone(shifts)
 	for i := range back {

@@ -48,8 +48,8 @@ func (s *steps) csrDenseGradient(grad, crow, col, values *tensor.Tensor, sizes [
 	return s.Keep(s.c.CsrSpmm(starts, s.pick(s.repeated(s.lengths(crow)), order), values, grad))
 }
 
-// csrProductGradient is that of the values of one factor, a, or of the other: products of entries of both have gone to the entry of the
-// result that lies in the row of the one and the column of the other.
+// csrProductGradient returns the gradient of the values of one factor of a sparse product: a product of entries of both factors was added to the
+// entry of the result in the row of the one and the column of the other.
 func (s *steps) csrProductGradient(grad, rows, columns, crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, width int64, ofOther bool) *tensor.Tensor {
 	_, err := shape.Numel("backward", []int64{crow.Numel(), max(width, 1)})
 	s.Check(err)
@@ -69,7 +69,7 @@ func (s *steps) csrProductGradient(grad, rows, columns, crow, col, values, other
 	return s.cast(s.Keep(s.c.IndexAdd(nil, zeros, 0, from, shares, dtype.IntScalar(1))), to.DType())
 }
 
-// placeKeys number places of a matrix with so many columns in row-major order.
+// placeKeys returns the row-major indices of positions in a matrix with width columns.
 func (s *steps) placeKeys(rows, columns *tensor.Tensor, width int64) *tensor.Tensor {
 	return s.add(s.mul(rows, s.int(width)), s.cast(columns, dtype.Int64))
 }

@@ -25,8 +25,8 @@ func (s *steps) realTransformGradient(grad *tensor.Tensor, sizes, dim []int64, o
 	return s.used(halved, s.Keep(s.c.FftC2r(halved, last, sizes[at], scale)))
 }
 
-// hermitianTransformGradient is that of the transform of Hermitian numbers to real ones: half of the transform of the gradient,
-// in which what stands for its conjugate too counts twice.
+// hermitianTransformGradient returns the gradient of the transform of a half-Hermitian input to a real output: half of the transform of the gradient,
+// with the elements that also represent their conjugate counted twice.
 func (s *steps) hermitianTransformGradient(grad *tensor.Tensor, dim int64, scale float64) *tensor.Tensor {
 	half := s.Keep(s.c.FftR2c(grad, []int64{dim}, true, scale))
 	at, err := shape.WrapDim("backward", dim, grad.Dim())
@@ -34,7 +34,8 @@ func (s *steps) hermitianTransformGradient(grad *tensor.Tensor, dim int64, scale
 	return s.binary('*', half, s.counts(half, at, grad.Sizes()[at], 2), left|right)
 }
 
-// counts are factors for the half of a transform of n numbers along dim: by for what has its conjugate in the other half, else 1.
+// counts returns factors for the half of a transform of n elements along dim: by for elements with a conjugate in the other half, and 1 for the
+// others.
 func (s *steps) counts(half *tensor.Tensor, dim int, n int64, by float64) *tensor.Tensor {
 	sizes := slices.Repeat([]int64{1}, half.Dim())
 	sizes[dim] = half.Sizes()[dim]
@@ -47,7 +48,7 @@ func (s *steps) counts(half *tensor.Tensor, dim int, n int64, by float64) *tenso
 	return made
 }
 
-// signalPadGradient adds the gradients of what a signal was continued by to those of its own numbers.
+// signalPadGradient adds the gradients of the padding of a signal to those of the elements that it was copied from.
 func (s *steps) signalPadGradient(grad, self *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
 	n := self.Sizes()[self.Dim()-1]
 	first, last := s.part(grad, -1, 0, before), s.part(grad, -1, before+n, after)

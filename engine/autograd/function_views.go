@@ -5,8 +5,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// functionView marks a result of a custom function that is a view of another tensor, and the views of such a result. Its gradient is the custom
-// backward's, which knows nothing of writes to the shared memory: neither it nor what it shares memory with may be written to while it is used.
+// functionView marks a result of a custom function that is a view of another tensor, and the views of such a result. The custom backward computes its
+// gradient and cannot take writes to the shared memory into account. So neither it nor the tensors that it shares memory with may be written to while
+// it is used.
 type functionView int
 
 const (

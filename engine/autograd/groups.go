@@ -14,7 +14,7 @@ type group struct {
 	number  int64
 	members []*hook
 	left    int  // members that are not removed
-	first   bool // it is called with the first gradient of a run, otherwise with all
+	first   bool // called with the first gradient of a backward pass, otherwise with all
 }
 
 // lost records, under the lock of registered, that a member was removed. The last one removes the group.

@@ -22,7 +22,7 @@ type Edge struct {
 // Node is a node of the autograd graph: one differentiable operation. Its outputs, and the nodes of operations that use them, hold references to it.
 type Node struct {
 	refs       atomic.Int32
-	mu         sync.Mutex // over users, spent, retainGrad and what is attached
+	mu         sync.Mutex // guards users, spent, retainGrad and the attached hooks
 	name       string
 	number     uint64 // nodes are numbered in the order of creation, from 1: edges refer to smaller numbers
 	edges      []Edge // one for each operand

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// lived is a node with everything that a recorded call gives one, and what it holds.
+// lived returns a node with all the fields that a recorded operation sets, and a tensor that it holds.
 func lived(t *testing.T, before *Node) (*Node, *tensor.Tensor) {
 	t.Helper()
 	kept, err := tensor.Empty("test", []int64{2}, dtype.Float32, device.Host)
@@ -29,7 +29,7 @@ func lived(t *testing.T, before *Node) (*Node, *tensor.Tensor) {
 	return n, kept
 }
 
-// untouched tells whether a node that newNode gave is as if it had never been another.
+// untouched reports whether a node that newNode gave is as if it had never been another.
 func untouched(n *Node) bool {
 	fresh := &Node{name: "New"}
 	fresh.refs.Store(1)

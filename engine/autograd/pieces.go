@@ -85,8 +85,8 @@ func (b *box) halves(tensors []*tensor.Tensor) []*box {
 // filling describes the evaluation of a tensor in blocks.
 type filling struct {
 	made   *tensor.Tensor
-	beside []*tensor.Tensor // what is read for them
-	add    bool             // the pieces are added to what is there
+	beside []*tensor.Tensor // operands that the blocks read
+	add    bool             // the blocks are added to the present values
 	piece  func(s *steps, b *box, to *tensor.Tensor) *tensor.Tensor
 }
 

@@ -11,7 +11,7 @@ import (
 // Program calls callbacks of the host program. Addresses of callbacks and contexts are stored as integers, because
 // values such as (void *)1 are not valid pointers for Go's garbage collector.
 type Program interface {
-	// Call calls a tensor_callback in whose calls gradients are on where c says so. What it makes is the caller's.
+	// Call calls a tensor_callback, with the grad mode of c. The caller owns the results.
 	Call(c aten.Ctx, function, context uintptr, given []*tensor.Tensor, made int) ([]*tensor.Tensor, error)
 	Pack(c aten.Ctx, function, context uintptr, t *tensor.Tensor) (uintptr, error)
 	Unpack(c aten.Ctx, function, context, packed uintptr) (*tensor.Tensor, error)

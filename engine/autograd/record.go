@@ -249,7 +249,7 @@ func (r *call) undo(results ...*tensor.Tensor) error {
 		}
 	}
 	err := r.err
-	r.node.formula = func(s *steps, _ int) *tensor.Tensor { // of what was written in place
+	r.node.formula = func(s *steps, _ int) *tensor.Tensor { // of the tensor that was written in place
 		s.Check(err)
 		return nil
 	}
@@ -298,7 +298,7 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 			t.SetHistory(v)
 			continue
 		}
-		r.at = i // publish gives it its history
+		r.at = i // publish restores its autograd metadata
 	}
 	n.Release() // the results hold it
 	if !any {
@@ -433,8 +433,8 @@ func compose(c aten.Ctx, op string, out, self *tensor.Tensor, formula func(s *st
 	})
 }
 
-// refused returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a decomposition whose
-// operators may accept more. It calls plain with meta tensors in place of the given ones; the first of these is the output, or nil.
+// rejected returns the error that an operator itself returns for the given arguments, for operators that are differentiated through a decomposition
+// whose operators may accept more. It calls plain with meta tensors in place of the given ones; the first of these is the output, or nil.
 func refused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) error {
 	m := &metas{given: given}
 	defer m.Close()
@@ -467,7 +467,7 @@ type metas struct {
 
 func (m *metas) of(t *tensor.Tensor) *tensor.Tensor { return m.made[slices.Index(m.given, t)] }
 
-// refuse returns an error if a tensor requires grad, for an operator without derivatives.
+// reject returns an error if a tensor requires grad, for an operator without derivatives.
 func refuse(c aten.Ctx, op string, tensors ...*tensor.Tensor) error {
 	if !recording(c, tensors...) {
 		return nil

@@ -12,14 +12,14 @@ import (
 // saved is a saved tensor of a node.
 type saved struct {
 	name    string         // of the argument or result
-	absent  bool           // no derivative that is wanted needs it
+	absent  bool           // no requested derivative needs it
 	number  bool           // a plain number, which is not freed before the node
-	t       *tensor.Tensor // without its history, which may be the node itself; nil where hooks keep something in its place
+	t       *tensor.Tensor // without its autograd metadata, which may own the node; nil if hooks keep a packed value
 	version int64          // of the storage when it was saved
 	from    Edge           // of an operand
 	result  bool           // of the node, number from.Output
-	of      *Variable      // the history of an operand, which the tensor may have lost since
-	follows bool           // the leaf itself, which may get other data; a tensor that a hook unpacked for a leaf has data of its own
+	of      *Variable      // the autograd metadata of an operand, which the tensor may have lost since
+	follows bool           // the leaf itself, which may be assigned other data; a tensor that a hook unpacked for a leaf has separate data
 	parcel  *parcel
 }
 
@@ -30,7 +30,7 @@ type parcel struct {
 	like   like
 }
 
-// savers are hooks through which a thread saves tensors. They are counted: by the thread, and by what they packed.
+// savers are the hooks through which a thread saves tensors. They are reference-counted, by the thread and by the tensors that they packed.
 type savers struct {
 	*context
 	pack, unpack, drop uintptr
@@ -77,7 +77,7 @@ func PopSavedTensorsHooks(c aten.Ctx) error {
 	return err
 }
 
-// popped takes hooks out of those that are pushed, nil where a hook of their own has popped them.
+// popped removes and returns pushed hooks. It returns nil if one of the hooks itself has popped them.
 func popped(number uint32) *savers {
 	saving.Lock()
 	defer saving.Unlock()

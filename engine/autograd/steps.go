@@ -21,16 +21,16 @@ type steps struct {
 	c     aten.Ctx
 	node  *Node
 	given []*tensor.Tensor // the gradients of the node's results
-	// record: saved tensors are given with their history, so that what is computed with them can be differentiated again.
+	// record: saved tensors keep their autograd metadata, so that the backward pass itself can be differentiated.
 	record bool
-	opened map[int]*tensor.Tensor       // what hooks have unpacked, which no step uses up
-	all    []*tensor.Tensor             // what the formulas of several operands share
-	starts []int64                      // where the tensors of a list begin in what they were joined to
+	opened map[int]*tensor.Tensor       // unpacked by hooks; no step consumes these
+	all    []*tensor.Tensor             // shared by the formulas of several operands
+	starts []int64                      // offsets of the tensors of a list in their concatenation
 	inner  *steps                       // of CopySlices
-	result func(t *tensor.Tensor) *Node // of those: what a result of the call that wrote to a view is, a part of what CopySlices makes
-	last   []*tensor.Tensor             // operands that are handed over, for the steps that are not yet done
+	result func(t *tensor.Tensor) *Node // for the inner steps: the node of a result of the operation that wrote to a view, inside of CopySlices
+	last   []*tensor.Tensor             // consumed operands, for the steps that are still to come
 	final  bool                         // nobody needs the given gradients after the formula
-	outer  *steps                       // of those for a piece, which is the box: those for all
+	outer  *steps                       // for the steps of one block, box: the steps of the whole
 	box    *box
 	using  []*storage.Storage // whose bytes stay in their place until the steps are done
 }

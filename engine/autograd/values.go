@@ -88,8 +88,8 @@ func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: values, Coalesced: p.Coalesced})
 }
 
-// placed converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its
-// indices. A strided t takes a COO gradient as it is, and the dense one of other layouts.
+// placed converts a gradient that the caller passes for t to the gradient of valuesOf(t): for a sparse t the elements at its indices. A strided t
+// accepts a COO gradient unchanged; a gradient of another layout is converted to a dense one.
 func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		if w.Level.Forward {

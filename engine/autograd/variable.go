@@ -34,10 +34,10 @@ type Variable struct {
 	cut          atomic.Uint64  // the number of the node that detach_() removed
 }
 
-// Retain is part of tensor.History.
+// Retain implements the autograd metadata of package tensor.
 func (v *Variable) Retain() { v.refs.Add(1) }
 
-// Release is part of tensor.History.
+// Release implements the autograd metadata of package tensor.
 func (v *Variable) Release() {
 	if v.refs.Add(-1) != 0 {
 		return
@@ -69,7 +69,7 @@ func (v *Variable) abandon() (n *Node) {
 	return n
 }
 
-// Describe is part of tensor.History.
+// Describe implements the autograd metadata of package tensor.
 func (v *Variable) Describe() (call string, needed bool) {
 	n, _ := v.made()
 	if n == nil {
@@ -192,8 +192,9 @@ func (v *Variable) accumulates(t *tensor.Tensor) *Node {
 	return n
 }
 
-// Moved is part of tensor.History. The AccumulateGrad node of a leaf, which existing graphs refer to, gets the new data too. If the new data have
-// another dtype, shape or device, gradients of existing graphs return an error there, and new graphs use a new AccumulateGrad node.
+// Moved implements the autograd metadata of package tensor. The AccumulateGrad node of a leaf, which existing graphs refer to, gets the new data too.
+// If the new data have another dtype, shape or device, gradients of existing graphs return an error there, and new graphs use a new AccumulateGrad
+// node.
 func (v *Variable) Moved(t *tensor.Tensor, written bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -127,7 +127,7 @@ func (r *call) watchAll(self *tensor.Tensor, again replay, results ...*tensor.Te
 	}
 }
 
-// apart gives each result a separate node, with its own hooks. The common node still assembles their gradients in one step.
+// apart replaces the node of each result by a separate one, with its own hooks. The common node still assembles their gradients in one step.
 func (r *call) apart(results []*tensor.Tensor) {
 	slice := r.node.name
 	r.node.name = "SplitWithSizesBackward0"
@@ -224,7 +224,7 @@ func (v *Variable) regeometry(t *tensor.Tensor, next replay, was *geometry) {
 	}
 	base := t.Plain()
 	base.SetHistory(root)
-	_ = base.SetGeometry("backward", was.sizes, was.strides, was.offset) // which lies in the storage, as t did
+	_ = base.SetGeometry("backward", was.sizes, was.strides, was.offset) // within the bounds of the storage, as t was
 	w := &viewed{base: base, viewFunc: next, name: "AsStridedBackward0", inPlaceView: true}
 	w.look(root)
 	v.view = w

@@ -26,7 +26,7 @@ type batch struct {
 	c     aten.Ctx
 	level *tensor.Level
 	self  *tensor.Tensor                    // the first operand
-	put   map[*tensor.Tensor]*tensor.Tensor // what stands in the place of each tensor
+	put   map[*tensor.Tensor]*tensor.Tensor // the replacement of each tensor
 }
 
 func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) error {
@@ -65,13 +65,13 @@ func (b *batch) serve() {
 	}
 }
 
-// sparse tells whether an operand that is the same for all examples is sparse.
+// sparse reports whether an operand that is the same for all examples is sparse.
 func (b *batch) sparse() bool {
 	return slices.ContainsFunc(b.Operands(), func(t *tensor.Tensor) bool { return t.Parts() != nil })
 }
 
-// steps has the steps of a composition do for all examples what they do for one. Where they cannot, since they look at elements or write to
-// what is the same for all, the composition is made for each.
+// steps runs the decomposition of a composite operator on all batch elements at once. If an intermediate op fails, because it depends on elements or
+// writes to a tensor without a batch dimension, the operator is called for each batch element.
 func (b *batch) steps() {
 	if b.inPlace() {
 		b.beside(b.steps)
@@ -91,13 +91,13 @@ func (b *batch) steps() {
 	b.loop(c)
 }
 
-// differentiated tells whether the call is recorded, or has operands with tangents.
+// differentiated reports whether the call is recorded, or has operands with tangents.
 func (b *batch) differentiated() bool {
 	return slices.ContainsFunc(b.Operands(), func(t *tensor.Tensor) bool { return b.c.Recording() && t.SlopeWanted() || t.Dual() != nil })
 }
 
-// derived makes a composition that has derivatives of its own one call, for all examples or for each. Its steps would lose them, where they
-// write to parts of what they make, or have others.
+// derived calls a composite operator with a derivative formula as a whole, for all batch elements or for each. Its decomposition would lose the
+// formula, since it writes to parts of its results or has other derivatives.
 func (b *batch) derived() {
 	if b.Names == "batch" && b.self.Dim() > 1 {
 		b.direct()
@@ -114,7 +114,7 @@ func (b *batch) written() []*tensor.Tensor {
 	return b.Written()
 }
 
-// inPlace reports whether the call writes to the only result that it has.
+// inPlace reports whether the call writes to its only result.
 func (b *batch) inPlace() bool { return b.Outs == 1 && len(b.Written()) > 0 && len(b.Results) == 1 }
 
 // beside has the steps of a composition in place make its result beside, which is copied then: the last step may write where no elements are.
@@ -130,7 +130,7 @@ func (b *batch) beside(steps func()) {
 	b.set(b.self, nil)
 }
 
-// maps tells whether the transform maps over t.
+// maps reports whether the transform maps over t.
 func (b *batch) maps(t *tensor.Tensor) bool {
 	w := t.Wrapped()
 	return w != nil && w.Level == b.level
@@ -152,7 +152,7 @@ func (b *batch) missing() error {
 	return status.NotImplementedf("%s is not implemented for batched tensors; call it outside of vmap", b.Name)
 }
 
-// refused is the error of a call that no rule is for.
+// rejected is the error of a call that no rule is for.
 func (b *batch) refused() error {
 	for i := range b.Outs {
 		if out, ok := b.Args[i].(**tensor.Tensor); ok && *out != nil && *out != b.self {
@@ -189,7 +189,7 @@ func (b *batch) refused() error {
 	return nil
 }
 
-// call makes the call with other tensors in the places of its own, and wraps the results.
+// call runs the operator with the tensors replaced, and wraps the results.
 func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		p := b.put[t]
@@ -214,7 +214,7 @@ func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
 	}
 }
 
-// wrapped is a result for one example. What was written in place is the tensor that the caller has.
+// wrapped returns a result wrapped for the batch. A tensor that was written in place is the caller's.
 func (b *batch) wrapped(made *tensor.Tensor) *tensor.Tensor {
 	if made == nil {
 		return nil
@@ -230,7 +230,7 @@ func (b *batch) wrapped(made *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// set has the call give what another one does.
+// set makes t the result of the call.
 func (b *batch) set(t *tensor.Tensor, err error) bool {
 	b.Check(err)
 	*b.Results[0].(**tensor.Tensor) = t
@@ -244,7 +244,7 @@ func (b *batch) setAll(list []*tensor.Tensor, err error) bool {
 	return true
 }
 
-// direct makes the call for all examples as it is.
+// direct calls the operator for all batch elements without changes.
 func (b *batch) direct() bool {
 	b.call(b.all)
 	return true

@@ -26,7 +26,7 @@ func numbers(t *testing.T, sizes []int64, values ...float64) *tensor.Tensor {
 	return x
 }
 
-// thread is a context with modes of its own.
+// thread returns a context with separate modes.
 func thread() aten.Ctx {
 	m := aten.Initial()
 	return aten.With(&m)
@@ -60,7 +60,7 @@ func TestOperatorsSeeOneExample(t *testing.T) {
 	assert.Nil(t, c.Level())
 }
 
-// What a level's tensor stands for lies in the order of the levels, wherever another one is around or inside.
+// The batch dimensions of nested levels are stored in the order of the levels, whichever level is entered first.
 func TestExamplesOfTwoLevels(t *testing.T) {
 	c := thread()
 	outer, err := c.VmapBegin(2, "error")

@@ -78,8 +78,8 @@ func (b *batch) loop(c aten.Ctx) {
 	}
 }
 
-// enough tells whether the first example's results, which have no elements, are as good as those of all. Results of all that there is no
-// memory for are refused: of many examples the others would take long.
+// enough reports whether the first example's results, which have no elements, are as good as those of all. Results of all that there is no memory for
+// are rejected: of many examples the others would take long.
 func (b *batch) enough(first []*tensor.Tensor) bool {
 	elements := len(b.Written()) > 0 || len(first) == 0
 	for _, t := range first {
@@ -94,7 +94,7 @@ func (b *batch) enough(first []*tensor.Tensor) bool {
 	return !elements
 }
 
-// none is what the call gives where there are no examples: results of the sizes that it has for tensors without elements.
+// none returns results for zero batch elements, with the sizes that the operator infers for meta tensors.
 func (b *batch) none(c aten.Ctx) {
 	meta, on := device.Device{Type: device.Meta, Index: -1}, aten.Given(b.Call, "device", device.Device{})
 	if operands := b.Operands(); len(operands) > 0 {
@@ -127,7 +127,7 @@ func (b *batch) none(c aten.Ctx) {
 	}
 }
 
-// mine keeps a result, unless it is what the call wrote to, which is nil here.
+// mine keeps a result. It returns nil if the result is the tensor that the call wrote to.
 func (b *batch) mine(put map[*tensor.Tensor]*tensor.Tensor, t *tensor.Tensor) *tensor.Tensor {
 	for _, p := range put {
 		if p == t {

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// draw is the rule of random operators. They are called outside of the level, whose context says what is drawn in the levels around.
+// draw is the rule of random operators. They are called outside of the level, with a context that determines which outer levels draw separately.
 func (b *batch) draw() {
 	outside := b.c.Around(b.level)
 	switch {
@@ -24,7 +24,7 @@ func (b *batch) draw() {
 	}
 }
 
-// drawEach draws other numbers for each batch element: by one call for all of them, as PyTorch does, so that the streams agree.
+// drawEach draws other numbers for each batch element: by one call for all of them, as in PyTorch, so that the streams agree.
 func (b *batch) drawEach(outside aten.Ctx) {
 	switch {
 	case b.Composed() && b.inPlace():
@@ -60,8 +60,8 @@ func (b *batch) drawElements() {
 	b.call(func(t *tensor.Tensor) *tensor.Tensor { return b.padded(b.every(t), rank-t.Dim()) })
 }
 
-// drawSteps makes a composition by its steps, of which some draw in place: in each level that draws other numbers for each batch element the
-// operands are spread before.
+// drawSteps runs the decomposition of a composite operator with random in-place ops: in each level with different randomness, the operands are first
+// expanded to all batch elements.
 func (b *batch) drawSteps(outside aten.Ctx) {
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		if t.IsWrappedNumber() {

@@ -12,7 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// rules are what operators do beside what follows from their facts, by name. One that tells false leaves the call to these, or to the loop.
+// rules override, by operator name, the rule that follows from an operator's properties. A rule returns false to fall back to that rule, or to the
+// loop.
 var rules = map[string]func(b *batch) bool{
 	"clone": (*batch).unary, "contiguous": (*batch).unary, "to": (*batch).unary, "zero_": (*batch).unary, "detach": (*batch).unary, "constant_pad_nd": (*batch).unary,
 	"nn.pad_inside": (*batch).unary, "nn.pad_gradient": (*batch).unary,
@@ -71,7 +72,7 @@ func (b *batch) itself() bool {
 	return true
 }
 
-// text is what a tensor prints as.
+// text returns the printed form of a batched tensor.
 func (b *batch) text() bool {
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.all(t) })
 	err := b.Run(b.c)
@@ -82,8 +83,8 @@ func (b *batch) text() bool {
 	return true
 }
 
-// pointwise is the rule of operators that broadcast: operands of fewer dimensions get those between their examples and their own. In
-// promotion each counts by the dimensions that it has for one example.
+// pointwise is the rule of broadcasting operators: operands of fewer dimensions get dimensions of size 1 after the batch dimension. In type promotion
+// each counts with the dimensions of one batch element.
 func (b *batch) pointwise() bool {
 	rank := 0
 	for _, t := range b.Tensors() {
@@ -94,7 +95,7 @@ func (b *batch) pointwise() bool {
 			return false
 		}
 	}
-	filling := aten.Given[*tensor.Tensor](b.Call, "value", nil) // what is filled with has no dimensions and no say in the dtype
+	filling := aten.Given[*tensor.Tensor](b.Call, "value", nil) // the value to fill with has no dimensions and does not affect the dtype
 	b.call(func(t *tensor.Tensor) *tensor.Tensor {
 		v := b.all(t)
 		switch {
@@ -152,7 +153,7 @@ func looped(b *batch) bool {
 	return true
 }
 
-// rows is the rule of what picks rows, whose gradients may be others than those of its steps. Those of all examples are dense.
+// rows is the rule of operators that select rows. Their gradients may differ from those of the decomposition, and are dense for a batch.
 func (b *batch) rows() bool {
 	if aten.Given(b.Call, "padding_idx", int64(-1)) < 0 && !aten.Given(b.Call, "scale_grad_by_freq", false) {
 		return stepped(b)
@@ -162,7 +163,7 @@ func (b *batch) rows() bool {
 	return true
 }
 
-// refused is the rule of operators that tell where elements lie in the storage, which is that of all examples.
+// refused is the rule of operators that return storage positions of elements, which are those of the whole batch.
 func refused(b *batch) bool {
 	b.Check(b.missing())
 	return false
@@ -176,7 +177,7 @@ func (b *batch) padded(v *tensor.Tensor, n int) *tensor.Tensor {
 	return v
 }
 
-// others are operators along a dimension that have tensors beside the first one, which lie as it does; an index that is a vector does not.
+// others are operators along a dimension with further tensors of the same rank as the first; an index vector has another rank.
 var others = []string{"gather", "scatter", "scatter_add", "scatter_reduce", "index_select", "index_add", "index_copy"}
 
 // along is the rule of operators along dimensions, which are one further on in the tensor of all examples.
@@ -342,7 +343,7 @@ func (b *batch) sum() bool {
 	return b.set(b.c.Add(nil, made, operands[0], dtype.IntScalar(1)))
 }
 
-// joined is the rule of what joins a list of tensors of as many dimensions.
+// joined is the rule of operators that concatenate tensors of equal rank.
 func (b *batch) joined() bool {
 	room := int64(0)
 	if b.Name == "stack" {
@@ -370,7 +371,7 @@ func (b *batch) joined() bool {
 // all of a dimension, as an item of an index.
 var whole = ops.IndexItem{Kind: ops.IndexSlice, Start: math.MinInt64, Stop: math.MinInt64, Step: math.MinInt64}
 
-// basic tells whether an index is the same for all examples, and the dimensions that it selects stay where they stand.
+// basic reports whether an index is the same for all examples, and the dimensions that it selects stay where they stand.
 func (b *batch) basic(items []ops.IndexItem) bool {
 	tensors, parted := 0, false
 	for i, item := range items {

@@ -73,7 +73,7 @@ func (b *batch) permuted() bool {
 	return b.direct()
 }
 
-// viewed is the rule of views that another view gives for one example.
+// viewed is the rule of views that correspond to another view of one batch element.
 func (b *batch) viewed() bool {
 	sizes, n := b.self.Sizes(), b.self.Dim()
 	switch b.Name {

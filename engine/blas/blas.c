@@ -50,10 +50,12 @@ void *const lt_blas_slots = &blas;
 _Static_assert(sizeof lt_blas_names == sizeof blas && sizeof blas / sizeof(void *) == LT_BLAS_NAMES,
                "each function has a name");
 
-// OpenBLAS takes memory of its own for each call that runs at the same time as others, keeps it for
-// later ones, and ends the process where it gets none. It is asked of the system first where that
-// gives the process less than all.
-enum { kOwn = 36 << 20, kFile = 64 << 20 };  // 32 MiB and what is around them; more than it loads
+// OpenBLAS allocates memory for each concurrent call, keeps it for later ones, and ends the process
+// if that fails. If the address space is limited, the memory is first requested here.
+enum {
+  kOwn = 36 << 20,
+  kFile = 64 << 20
+};  // 32 MiB and the memory around them; more than it loads
 static atomic_int running, served;
 
 static int has_room(size_t bytes) {
@@ -134,7 +136,7 @@ static void gemm(const lt_blas_product *p) {
 
 static void gemv(const lt_blas_product *p) {
   const int ta = form(p->a_transposed, p->a_conjugated);
-  // BLAS takes the matrix as it is stored.
+  // BLAS describes the matrix as it is stored, before the transposition.
   const int64_t rows = p->a_transposed ? p->k : p->m, cols = p->a_transposed ? p->m : p->k;
   void *fn = blas.gemv[p->type];
   if (p->beta[0] == 0 && p->beta[1] == 0) {

@@ -27,8 +27,8 @@ const Variable = "LIBTENSOR_OPENBLAS"
 
 const file = "libscipy_openblas64_.so"
 
-// openBLAS is beside libtensor, in its libs folder, or the build folder of a source tree; or the system's, with integers of 64 bits or of 32.
-// Builds differ in a prefix of its names, and in a suffix for 64 bits.
+// openBLAS is searched for in libtensor's libs folder, in the build folder of a source tree and in the system, with 64-bit or 32-bit integers. Builds
+// differ in a prefix of the symbols, and in a suffix for 64 bits.
 var openBLAS = library.Library{
 	Variable: Variable,
 	Files:    []string{"./" + file, "libs/" + file, "openblas/" + file, "libopenblas64_.so.0", "libopenblas64.so.0", "libopenblas.so.0"},
@@ -44,8 +44,8 @@ var openBLAS = library.Library{
 	},
 }
 
-// available tells whether OpenBLAS is there. That there is too little to open it is an error of the call that wants it: other kernels would
-// give other bits, until the next call that finds enough.
+// available reports whether OpenBLAS was found. A lack of memory to open it is an error of the current call, since other kernels would return other
+// bits until a later call succeeds.
 func available() bool {
 	found, why := openBLAS.Open()
 	if short := library.Shortage(""); errors.As(why, &short) {
@@ -54,7 +54,7 @@ func available() bool {
 	return found
 }
 
-// Missing is the error of what OpenBLAS's LAPACK does where it is not there.
+// Missing returns the error for operators that need OpenBLAS's LAPACK if it was not found.
 func Missing(op string) error {
 	if _, fault := openBLAS.Open(); fault != nil {
 		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, could not be opened at its first use: %v; %s says where it is", op, fault, Variable)
@@ -65,7 +65,7 @@ func Missing(op string) error {
 // types numbers the dtypes that BLAS computes in.
 var types = map[dtype.DType]int32{dtype.Float32: 0, dtype.Float64: 1, dtype.Complex64: 2, dtype.Complex128: 3}
 
-// Serves tells whether OpenBLAS is there and computes in dtype d.
+// Serves reports whether OpenBLAS is there and computes in dtype d.
 func Serves(d dtype.DType) bool {
 	_, ok := types[d]
 	return ok && available()
@@ -79,13 +79,13 @@ var Integer = sync.OnceValue(func() dtype.DType {
 	return dtype.Int64
 })
 
-// Reaches tells whether OpenBLAS's integers hold numbers.
+// Reaches reports whether OpenBLAS's integers hold numbers.
 func Reaches(numbers ...int64) bool {
 	return Integer() == dtype.Int64 || slices.Max(numbers) <= math.MaxInt32
 }
 
-// Product is c = Alpha*a*b + Beta*c for row-major matrices: a is M by K, b is K by N, both possibly stored transposed. It
-// mirrors lt_blas_product. What is stored transposed can be conjugated besides.
+// Product is c = Alpha*a*b + Beta*c for row-major matrices: a is M by K, b is K by N, both possibly stored transposed. A transposed operand can also
+// be conjugated. It mirrors lt_blas_product.
 type Product struct {
 	A, B, C                  uintptr
 	M, N, K, Lda, Ldb, Ldc   int64
@@ -99,7 +99,7 @@ type Product struct {
 var _ [unsafe.Sizeof(Product{}) - C.sizeof_lt_blas_product]struct{}
 var _ [C.sizeof_lt_blas_product - unsafe.Sizeof(Product{})]struct{}
 
-// began refuses where OpenBLAS could not begin.
+// began returns an error for where OpenBLAS could not begin.
 func began(yes C.int) {
 	if yes == 0 {
 		panic(status.Memoryf("there is no memory for the 32 MiB that OpenBLAS takes for each call at a time"))
@@ -112,7 +112,7 @@ func Gemm(d dtype.DType, p *Product) {
 	began(C.lt_blas_gemm((*C.lt_blas_product)(unsafe.Pointer(p))))
 }
 
-// Gemv multiplies a matrix a and a vector b whose elements lie Ldb apart, into a vector c with steps of Ldc.
+// Gemv multiplies a matrix a and a vector b with stride Ldb into a vector c with stride Ldc.
 func Gemv(d dtype.DType, p *Product) {
 	p.Type = types[d]
 	began(C.lt_blas_gemv((*C.lt_blas_product)(unsafe.Pointer(p))))

@@ -16,19 +16,19 @@ typedef struct {
   uint8_t a_conjugated, b_conjugated;  // of complex matrices that are stored transposed
 } lt_blas_product;
 
-// What a library has to have, and where its functions are put, in the same order.
+// The symbols that a library must have, and the slots for their addresses, in the same order.
 enum { LT_BLAS_NAMES = 12 };
 extern const char *const lt_blas_names[LT_BLAS_NAMES];
 extern void *const lt_blas_slots;
 
-// What goes before OpenBLAS is opened, such that it starts no threads, each of which would take
-// 32 MiB of addresses, and ends the process where one cannot be had; 0 where there is no memory for
-// it. And what goes behind.
+// lt_blas_open prepares the process so that OpenBLAS starts no threads, each of which would need 32
+// MiB of address space and end the process on failure. It returns 0 if memory for that is missing.
+// lt_blas_opened reverts this.
 int lt_blas_open(void);
 void lt_blas_opened(void);
 // How large the integers of the library are that was opened.
 int lt_blas_integer_bytes(void);
-// They return 0 where there is no memory for what OpenBLAS takes for itself.
+// They return 0 if there is no memory for OpenBLAS's internal buffers.
 int lt_blas_gemm(const lt_blas_product *p);
 int lt_blas_gemv(const lt_blas_product *p);
 

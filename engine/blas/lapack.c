@@ -2,7 +2,7 @@
 
 #include "blas.h"
 
-// Behind the addresses stand the lengths of the arguments that are texts, which are letters here.
+// Behind the addresses stand the lengths of the arguments that are strings, which are letters here.
 // Arguments that a routine does not have are not looked at.
 typedef void (*routine)(void *, void *, void *, void *, void *, void *, void *, void *, void *,
                         void *, void *, void *, void *, void *, void *, void *, void *, void *,

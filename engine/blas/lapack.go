@@ -30,7 +30,7 @@ func Routine(d dtype.DType, name string) uintptr {
 	return found
 }
 
-// Argument is an argument of a routine: the address of what the routine reads or writes, or a value.
+// Argument is an argument of a routine: an address or a value.
 type Argument struct {
 	bits  uint64
 	value bool
@@ -86,7 +86,7 @@ func (c *Call) Set(i int, a Argument) {
 // Run makes the call on the caller's thread.
 func (c *Call) Run() { began(C.lt_lapack_run((*C.lt_lapack_call)(unsafe.Pointer(c)))) }
 
-// Result is what the routine wrote to argument i, an integer.
+// Result returns the integer that the routine wrote to argument i.
 func (c *Call) Result(i int) int64 {
 	if Integer() == dtype.Int32 {
 		return int64(int32(c.arguments[i]))
@@ -94,5 +94,5 @@ func (c *Call) Result(i int) int64 {
 	return int64(c.arguments[i])
 }
 
-// Info is what the routine wrote to its last argument: 0, or what went wrong.
+// Info returns the last argument: 0, or an error code.
 func (c *Call) Info() int64 { return c.Result(int(c.count) - 1) }

@@ -15,7 +15,7 @@ typedef struct {
   uint64_t arguments[LT_LAPACK_ARGUMENTS];
 } lt_lapack_call;
 
-// Returns 0 where there is no memory for what OpenBLAS takes for itself.
+// Returns 0 if there is no memory for OpenBLAS's internal buffers.
 int lt_lapack_run(lt_lapack_call *c);
 
 #endif

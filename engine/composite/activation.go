@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// floating refuses tensors of other dtypes than floats.
+// floating returns an error for tensors of other dtypes than floats.
 func floating(op string, t *tensor.Tensor) error {
 	if t.DType().IsFloatingPoint() {
 		return nil
@@ -110,7 +110,7 @@ func NnGlu(c aten.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	return s.result(nil, s.Cast(s.Mul(s.Narrow(self, int64(at), 0, n/2), gate), d))
 }
 
-// NnSoftmin is softmax of what is turned around.
+// NnSoftmin computes softmax(-self).
 func NnSoftmin(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
 	s := within(c, "nn_softmin")
 	defer s.Close()

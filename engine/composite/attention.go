@@ -22,7 +22,7 @@ type attention struct {
 	grouped                 bool // whether heads are in groups, which one more dimension counts
 }
 
-// NnScaledDotProductAttention gives means of values, weighted by the softmax of products of queries and keys.
+// NnScaledDotProductAttention returns means of values, weighted by the softmax of products of queries and keys.
 func NnScaledDotProductAttention(c aten.Ctx, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
 	a := attention{scope: within(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
 	defer a.Close()
@@ -56,7 +56,7 @@ func NnScaledDotProductAttention(c aten.Ctx, q, k, v, mask *tensor.Tensor, dropo
 	return a.result(nil, a.Cast(result, q.DType()))
 }
 
-// check refuses operands that do not fit each other.
+// check returns an error for operands that do not fit each other.
 func (a *attention) check(dropout float64) {
 	d := a.query.DType()
 	a.Fail(floating(a.Op, a.query))
@@ -82,7 +82,7 @@ func (a *attention) check(dropout float64) {
 	}
 }
 
-// likeQuery tells whether the result lies as query does: what PyTorch's kernel takes, which broadcasts nothing.
+// likeQuery reports whether the result has the memory layout of query. This holds for shapes that PyTorch's kernel takes, which does not broadcast.
 func (a *attention) likeQuery(grouped bool) bool {
 	q, k, v := a.query.Sizes(), a.key.Sizes(), a.value.Sizes()
 	first := len(q) - 2
@@ -92,7 +92,7 @@ func (a *attention) likeQuery(grouped bool) bool {
 	return len(q) <= 4 && len(k) == len(q) && slices.Equal(k[:len(k)-1], v[:len(v)-1]) && first >= 0 && slices.Equal(q[:first], k[:first])
 }
 
-// inFloat converts what is computed in dtype d, and has a mask that is added.
+// inFloat casts the operands to the compute dtype d, and converts the mask to one that is added.
 func (a *attention) inFloat(d dtype.DType) {
 	a.query, a.key, a.value = a.Cast(a.query, d), a.Cast(a.key, d), a.Cast(a.value, d)
 	switch {
@@ -148,7 +148,7 @@ func (a *attention) inGroups(t *tensor.Tensor, groups int64) *tensor.Tensor {
 	})
 }
 
-// broadcast gives all operands the same leading dimensions: those of a mask are at most the ones of the others.
+// broadcast returns all operands the same leading dimensions: those of a mask are at most the ones of the others.
 func (a *attention) broadcast() {
 	if a.Err != nil {
 		return

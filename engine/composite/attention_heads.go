@@ -18,7 +18,7 @@ type heads struct {
 	batched, causal, weights bool
 }
 
-// NnMultiHeadAttentionForward projects sequences for each head, lets queries attend to keys, and projects what they get.
+// NnMultiHeadAttentionForward projects query, key and value for each head, applies scaled dot-product attention, and projects the result.
 func NnMultiHeadAttentionForward(c aten.Ctx, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64,
 	outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor,
 	average, causal bool) (out, weights *tensor.Tensor, err error) {
@@ -69,7 +69,7 @@ func (h *heads) squeezed(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return h.Step(func() (*tensor.Tensor, error) { return h.C.SqueezeDim(nil, t, dim) })
 }
 
-// check refuses operands that do not fit, and has examples where there is one without a dimension.
+// check returns an error for invalid operands. It adds a batch dimension to unbatched ones.
 func (h *heads) check(separate bool, outWeight *tensor.Tensor) {
 	n := h.q.Dim()
 	if n != 2 && n != 3 {
@@ -252,7 +252,7 @@ func (h *heads) joinMasks() {
 	}
 }
 
-// weighing gives the weights of all heads.
+// weighing returns the weights of all heads.
 func (h *heads) weighing(dropout float64) *tensor.Tensor {
 	scaled := h.Mul(h.q, h.Float(math.Sqrt(1/float64(h.embed/max(h.count, 1)))))
 	turned := h.Permute(h.k, 0, 2, 1)
@@ -270,7 +270,7 @@ func (h *heads) weighing(dropout float64) *tensor.Tensor {
 	return h.Step(func() (*tensor.Tensor, error) { return h.C.Dropout(nil, weights, dropout, true, nil) })
 }
 
-// attend gives what all heads get, without their weights.
+// attend returns what all heads get, without their weights.
 func (h *heads) attend(dropout float64) *tensor.Tensor {
 	apart := func(t *tensor.Tensor) *tensor.Tensor {
 		if h.Err != nil {

@@ -14,7 +14,7 @@ import (
 
 const marked = tensor.Extension1
 
-// A kind that can be turned over, and refuses all else.
+// A dispatch key with a kernel for flip only. All other operators are unsupported.
 func init() {
 	aten.Register(marked, &aten.Kind{Name: "marked", Backend: aten.Backend{
 		Flip: func(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
@@ -35,7 +35,7 @@ func matrix(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	return x
 }
 
-// What a kind does with the steps, it does with the composition; what it has not, the composition refuses.
+// Composite operators call the intermediate ops of a dispatch key; those without a kernel for the key return an error.
 func TestCompositionsReachTheStepsOfAKind(t *testing.T) {
 	var c aten.Ctx
 	x := matrix(t, dtype.Float32, 2, 2)

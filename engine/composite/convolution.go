@@ -72,7 +72,7 @@ func ConvTbc(c aten.Ctx, self, weight, bias *tensor.Tensor, pad int64) (*tensor.
 	return s.result(nil, s.Contiguous(s.Permute(made, 2, 0, 1)))
 }
 
-// convolution is what is asked of one, in n dimensions.
+// convolution holds the arguments of a convolution in n dimensions.
 type convolution struct {
 	op                                       string
 	n                                        int
@@ -120,7 +120,7 @@ func convolve(c aten.Ctx, v convolution, self, weight, bias *tensor.Tensor) (*te
 	if v.transposed {
 		run = c.NnConvolutionTranspose
 	}
-	if !v.transposed && self.Sizes()[1] == 0 { // as PyTorch has it: kernels without channels give none
+	if !v.transposed && self.Sizes()[1] == 0 { // as in PyTorch: kernels without input channels have no output channels
 		weight = s.Narrow(weight, 0, 0, 0)
 		if bias != nil {
 			bias = s.Narrow(bias, 0, 0, 0)
@@ -139,7 +139,7 @@ func (v *convolution) wrong(format string, a ...any) error {
 	return status.Runtimef("%s: "+format, append([]any{v.op}, a...)...)
 }
 
-// expand gives every dimension a number of its own, and refuses what cannot be.
+// expand repeats single values of stride, padding and dilation for every dimension, and returns an error for invalid ones.
 func (v *convolution) expand() error {
 	for _, p := range []struct {
 		name  string
@@ -179,7 +179,7 @@ func (v *convolution) expand() error {
 	return nil
 }
 
-// check refuses tensors that do not fit each other.
+// check returns an error for tensors that do not fit each other.
 func (v *convolution) check(self, weight, bias *tensor.Tensor) error {
 	w, channels := weight.Sizes(), self.Sizes()[1]
 	switch {
@@ -208,8 +208,8 @@ func (v *convolution) check(self, weight, bias *tensor.Tensor) error {
 	return nil
 }
 
-// emptyBatch casts the operands to the dtype that the result has for an input without examples. As in PyTorch, the dtypes may then differ:
-// the weight counts as a 0-dim tensor in promotion. Operands that are refused stay as they are.
+// emptyBatch casts the operands to the dtype of the result for an input without batch elements. As in PyTorch, the dtypes may then differ: the weight
+// takes part in promotion as a 0-dim tensor. Operands that are rejected are not cast.
 func (v *convolution) emptyBatch(s *scope, self, weight, bias *tensor.Tensor) (_, _, _ *tensor.Tensor) {
 	made := self.DType()
 	if made.IsComplex() || !v.transposed && bias != nil && bias.DType() != made {
@@ -257,7 +257,7 @@ func (v *convolution) sizes(self, weight *tensor.Tensor) ([]int64, error) {
 		if !fits {
 			return nil, v.wrong("sizes are larger than can be counted: input %v, weight %v, stride %v, padding %v, dilation %v", self.Sizes(), weight.Sizes(), v.stride, v.padding, v.dilation)
 		}
-		// One tap, or one position, stands apart from no other.
+		// Dilation has no effect with one kernel element, and stride none with one position.
 		if kernel[i] == 1 {
 			v.dilation[i] = 1
 		}
@@ -271,7 +271,7 @@ func (v *convolution) sizes(self, weight *tensor.Tensor) ([]int64, error) {
 	return made, nil
 }
 
-// reach is how many elements a kernel's taps span; fits tells whether the number can be counted with.
+// reach is how many elements a kernel's taps span; fits reports whether the number can be counted with.
 func reach(taps, dilation int64) (n int64, fits bool) {
 	over, span := bits.Mul64(uint64(taps-1), uint64(dilation))
 	return int64(span) + 1, over == 0 && span < 1<<60
@@ -304,7 +304,7 @@ func (v *convolution) crossed(each func(i int) string) string {
 	return "(" + strings.Join(list, " x ") + ")"
 }
 
-// format is how the result lies in memory: channels last where an operand does, of volumes for the dtypes only for which PyTorch has it.
+// format returns the memory format of the result: channels last if an operand is; for volumes only with the dtypes that PyTorch supports.
 func (v *convolution) format(self, weight *tensor.Tensor) shape.MemoryFormat {
 	if self.Sizes()[0] == 0 || self.Sizes()[1] == 0 {
 		return shape.Contiguous

@@ -13,7 +13,7 @@ func AliasCopy(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return copyOf(c, "alias_copy", out, self.Alias(), nil)
 }
 
-// copyOf is a row-major copy of a view, which it releases, or `out` with its elements. A sparse tensor is copied as it is.
+// copyOf returns a row-major copy of view and releases view, or writes the elements to out. A sparse tensor is cloned with its layout.
 func copyOf(c aten.Ctx, op string, out, view *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()

@@ -35,7 +35,7 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 	if err != nil {
 		return nil, err
 	}
-	// What deviations are divided by, and the means.
+	// The divisor of the deviations, and the means.
 	var norm, mean *tensor.Tensor
 	switch {
 	case w == nil:

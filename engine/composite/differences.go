@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// Diff is the n-th difference of neighbours along dim, prepend and append joined to self before.
+// Diff returns the n-th difference of adjacent elements along dim, after prepend and append are concatenated with self.
 func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "diff")
 	defer s.Close()
@@ -197,7 +197,7 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 	return steps, s.Err
 }
 
-// Cross is the cross product of vectors of three elements along dim, the first dimension of size 3 unless given.
+// Cross is the cross product of vectors of three elements along dim, the first dimension of size 3 by default.
 func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "cross")
 	defer s.Close()

@@ -19,7 +19,7 @@ type dropping struct {
 	channels, alpha bool
 }
 
-// drop gives self itself where nothing is left out.
+// drop returns self itself where nothing is left out.
 func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if !(p >= 0 && p <= 1) {
 		wrong := status.Valuef

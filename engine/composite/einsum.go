@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// ellipsis stands for "..." in a parsed subscript.
+// ellipsis represents "..." in a parsed subscript.
 const ellipsis = '.'
 
 // subscript reads the letters of one operand or of the output; spaces are skipped.
@@ -89,8 +89,8 @@ func parseEquation(text string, operands int) (*equation, error) {
 	return e, nil
 }
 
-// layout gives every label a position: the output's dimensions first, then those that are summed away, in alphabetical
-// order. The ellipsis takes as many positions as the widest operand needs.
+// layout assigns a position to every label: the output's dimensions first, then those that are summed over, in alphabetical order. The ellipsis takes
+// as many positions as the widest operand needs.
 type layout struct {
 	at    map[rune]int // first position of a label
 	wide  int          // dimensions that the ellipsis covers
@@ -176,7 +176,7 @@ func (l *layout) positions(labels []rune, n int) (at []int) {
 	return at
 }
 
-// names are those of the output: of the operands' dimensions at its positions. What is summed away may have any.
+// names returns the names of the output, taken from the operands' dimensions at its positions. Dimensions that are summed over may have any name.
 func (e *equation) names(l *layout, operands []*tensor.Tensor) ([]string, error) {
 	var names []string
 	for i, t := range operands {
@@ -377,7 +377,7 @@ func (s *scope) product(l *layout, factors []factor) factor {
 	return factors[len(factors)-1]
 }
 
-// checkSizes refuses labels whose sizes do not broadcast over the operands.
+// checkSizes returns an error for labels whose sizes do not broadcast over the operands.
 func (l *layout) checkSizes(factors []factor) error {
 	for p := range l.total {
 		size := int64(1)
@@ -411,7 +411,7 @@ func (s *scope) summed(f factor, sum []int, d dtype.DType) factor {
 	return factor{s.Keep(s.C.Sum(nil, f.t, dims, false, d)), rest}
 }
 
-// spread is f with a dimension for each of the first n positions, which are all that it has.
+// spread reshapes f to n dimensions, with size 1 for the positions that it lacks.
 func (s *scope) spread(f factor, n int) *tensor.Tensor {
 	if s.Err != nil || len(f.at) == n {
 		return f.t
@@ -481,7 +481,7 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 	return s.ordered(factor{s.Reshape(product, sizes...), at})
 }
 
-// productsFirst tells whether a and b, which have the same sizes, are better multiplied before they are summed over the positions in sum.
+// productsFirst reports whether a and b, which have the same sizes, are better multiplied before they are summed over the positions in sum.
 func (s *scope) productsFirst(a, b factor, sum []int) bool {
 	length, adjacent := int64(1), true
 	for _, p := range sum {

@@ -9,7 +9,7 @@ import (
 // factors with the same dimensions, then, of those that have one in common, the pair whose product has the fewest elements more than the
 // two, of several the one with the fewest multiplications, and at last the smallest ones.
 
-// choice is a product of two factors that could be made: what it costs in memory, and in multiplications.
+// choice is a candidate product of two factors, with its costs in memory and in multiplications.
 type choice struct {
 	left, right int
 	cost, work  float64

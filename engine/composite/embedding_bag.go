@@ -20,7 +20,7 @@ type bags struct {
 	number                        int64
 }
 
-// bagged refuses what does not fit.
+// bagged returns an error for invalid arguments of embedding_bag.
 func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int64, last bool) {
 	switch {
 	case weight.Dim() != 2:
@@ -57,7 +57,7 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 	b.inside()
 }
 
-// inside refuses offsets that fall, and indices that name no row.
+// inside returns an error for offsets that fall, and indices that name no row.
 func (b *bags) inside() {
 	if b.Err != nil {
 		return
@@ -96,7 +96,7 @@ func (s *scope) extremes(t *tensor.Tensor) (least, most int64, known bool) {
 	return first.I, last.I, known && s.Err == nil
 }
 
-// ends has crow end with the end of the last bag, and refuses offsets that do not begin with 0 or end beyond the indices.
+// ends has crow end with the end of the last bag, and rejects offsets that do not begin with 0 or end beyond the indices.
 func (b *bags) ends(last bool) {
 	if b.Err != nil {
 		return
@@ -131,7 +131,7 @@ func (b *bags) ends(last bool) {
 	}
 }
 
-// first leaves all but n indices out, which no bag has.
+// first keeps the first n indices; no bag contains the others.
 func (b *bags) first(n int64) {
 	if b.Err != nil || n == b.indices.Numel() {
 		return
@@ -226,7 +226,7 @@ func (b *bags) largest() (rows, elements *tensor.Tensor) {
 
 func (s *scope) isZero(t *tensor.Tensor) *tensor.Tensor { return s.Binary(s.C.Eq, t, s.Int(0)) }
 
-// paddingOf is the row that does not count, -1 where there is none.
+// paddingOf returns the row to ignore, or -1 for none.
 func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
 	if padding.IsNone() || b.Err != nil {
 		return -1
@@ -284,7 +284,7 @@ func EmbeddingBag(c aten.Ctx, weight, indices, offsets *tensor.Tensor, byFrequen
 	return list[0], list[1], list[2], list[3], nil
 }
 
-// NnEmbeddingBag combines rows of a matrix, which with maxNorm are shortened where they lie first.
+// NnEmbeddingBag reduces bags of rows of a matrix. With maxNorm, it first renormalizes the rows in place.
 func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
 	const op = "nn_embedding_bag"
 	number := slices.Index([]string{"sum", "mean", "max"}, mode)
@@ -323,7 +323,7 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 		}
 	}
 	if maxNorm != nil && s.Err == nil {
-		b := &bags{scope: s} // what does not fit is refused before rows change
+		b := &bags{scope: s} // invalid arguments are rejected before rows change
 		b.bagged(weight, self, offsets, values, int64(number), last)
 		b.paddingOf(weight, padding)
 		plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(weight) })

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// NnUnfold has what windows of images meet as columns.
+// NnUnfold returns the sliding windows of images as columns (im2col).
 func NnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
 	p := pooling{scope: within(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation, counted: true}
 	defer p.Close()

@@ -12,11 +12,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// fourier is one call of the family: what is transformed, and how.
+// fourier holds the arguments of one call of the family.
 type fourier struct {
 	*scope
 	out, self *tensor.Tensor
-	sizes     []int64 // given for dims, of which -1 stands for self's; nil where none are
+	sizes     []int64 // given for dims, of which -1 represents self's; nil where none are
 	dims      []int64 // those of self in order; nil where none are given
 	norm      string
 	forward   bool // of whose normalization the operator is: that of a forward transform
@@ -43,7 +43,7 @@ func manyDims(c aten.Ctx, op string, out, self *tensor.Tensor, s, dim []int64, n
 	return f, f.arrange()
 }
 
-// arrange finds the dimensions and checks what was given.
+// arrange resolves the dimensions and checks the arguments.
 func (f *fourier) arrange() error {
 	n := int64(f.self.Dim())
 	if err := ops.Transformable(f.Op, f.dtype()); err != nil {
@@ -98,7 +98,7 @@ func (f *fourier) size(i int) int64 {
 	return f.self.Sizes()[f.dims[i]]
 }
 
-// nonempty refuses transforms of no numbers, and, where some are wanted, those along no dimension.
+// nonempty returns an error for transforms of length 0, and with some set also for those along no dimension.
 func (f *fourier) nonempty(some bool) error {
 	if some && len(f.dims) == 0 {
 		return status.Runtimef("%s: must transform at least one axis", f.Op)
@@ -111,7 +111,7 @@ func (f *fourier) nonempty(some bool) error {
 	return nil
 }
 
-// scale is what a transform of so many numbers is multiplied by.
+// scale returns the normalization factor of a transform of `points` elements.
 func (f *fourier) scale(points float64) float64 {
 	switch {
 	case f.norm == "ortho":

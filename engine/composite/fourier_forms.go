@@ -206,12 +206,12 @@ func shifted(c aten.Ctx, op string, self *tensor.Tensor, dims []int64, by func(s
 	return only(op, rolled, err)
 }
 
-// FftFftfreq has the frequencies of a transform of n samples that are d apart.
+// FftFftfreq returns the frequencies of a transform of n samples with spacing d.
 func FftFftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return frequencies(c, "fft.fftfreq", out, n, d, dt, layout, dev, [2]int64{0, (n + 1) / 2}, [2]int64{-(n / 2), 0})
 }
 
-// FftRfftfreq has the frequencies of half of a transform of n samples that are d apart.
+// FftRfftfreq returns the frequencies of the one-sided transform of n samples with spacing d.
 func FftRfftfreq(c aten.Ctx, out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return frequencies(c, "fft.rfftfreq", out, n, d, dt, layout, dev, [2]int64{0, n/2 + 1})
 }

@@ -27,12 +27,12 @@ func NnFractionalMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, s
 	return fractionalMaxPool(c, "nn_fractional_max_pool2d_with_indices", 2, self, kernel, sizes, ratios, samples, g)
 }
 
-// NnFractionalMaxPool3dWithIndices is NnFractionalMaxPool3d and the places of the elements.
+// NnFractionalMaxPool3dWithIndices returns NnFractionalMaxPool3d and the positions of the elements.
 func NnFractionalMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	return fractionalMaxPool(c, "nn_fractional_max_pool3d_with_indices", 3, self, kernel, sizes, ratios, samples, g)
 }
 
-// alone gives values, and lets places go.
+// alone returns values and releases indices.
 func alone(values, indices *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err

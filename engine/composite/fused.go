@@ -66,7 +66,8 @@ func (f *fused) sameLength(list []*tensor.Tensor) error {
 	return nil
 }
 
-// check returns an error for tensors of other kinds, on other devices than the CPU, and for those whose gradient the update would have to give.
+// check returns an error for tensors with dispatch keys other than Gradient, on devices other than the CPU, and for updates that would have to be
+// differentiated.
 func (f *fused) check(t *tensor.Tensor, written bool) error {
 	if key := t.Keys() &^ tensor.Gradient; key != 0 {
 		return aten.Refused(f.op, key&-key)

@@ -10,9 +10,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Gradient estimates the derivatives of samples along each of dims (all in their absence), spaced by one distance, 1 where
-// there is none: central differences inside, one-sided ones of order edgeOrder, 1 or 2, at the ends. After B. Fornberg,
-// Generation of Finite Difference Formulas on Arbitrarily Spaced Grids (1988).
+// Gradient estimates the derivatives of samples along each of dims (by default all) with one spacing, by default 1: central differences inside,
+// one-sided differences of order edgeOrder, 1 or 2, at the edges. After B. Fornberg, Generation of Finite Difference Formulas on Arbitrarily Spaced
+// Grids (1988).
 func Gradient(c aten.Ctx, self *tensor.Tensor, spacing dtype.Scalar, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if spacing.IsNone() {
 		spacing = dtype.IntScalar(1)
@@ -118,7 +118,7 @@ func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeO
 	along[at] = n - 1
 	gaps := s.Reshape(s.Sub(s.Narrow(x, 0, 1, n-1), s.Narrow(x, 0, 0, n-1)), along...)
 	gap := func(i int64) *tensor.Tensor { return s.Narrow(gaps, int64(at), i, 1) }
-	// The weights of three neighbours with gaps p and q between them, for the derivative at the middle one.
+	// The weights of three adjacent samples with gaps p and q between them, for the derivative at the middle one.
 	m := max(n-2, 0)
 	p, q := s.Narrow(gaps, int64(at), 0, m), s.Narrow(gaps, int64(at), min(1, n-1), m)
 	both := s.Add(p, q)

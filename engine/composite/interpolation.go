@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// interpolating is what a mode of interpolate does.
+// interpolating describes a mode of interpolate.
 type interpolating struct {
 	filter            string // of resampled
 	dims              int    // that it is for, 0 for any
@@ -30,7 +30,7 @@ var resamplings = map[string]interpolating{
 	"lanczos":       {filter: "lanczos", dims: 2, positions: true, smooth: true, bytes: true},
 }
 
-// NnInterpolate gives images other sizes.
+// NnInterpolate returns images other sizes.
 func NnInterpolate(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
 	return interpolate(c, "nn_interpolate", self, sizes, scales, mode, alignCorners, recompute, antialias)
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// Atleast1d gives a zero-dim tensor one dimension.
+// Atleast1d returns a zero-dim tensor one dimension.
 func Atleast1d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_1d", self, 1)
 }
 
-// Atleast2d gives tensors of fewer dimensions leading ones.
+// Atleast2d returns tensors of fewer dimensions leading ones.
 func Atleast2d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_2d", self, 2)
 }
 
-// Atleast3d gives a vector a leading and a trailing dimension, a matrix a trailing one.
+// Atleast3d returns a vector a leading and a trailing dimension, a matrix a trailing one.
 func Atleast3d(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return atLeast(c, "atleast_3d", self, 3)
 }
@@ -90,7 +90,7 @@ func joined(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor,
 	return s.Last(func() (*tensor.Tensor, error) { return c.Cat(out, views, dim(views[0])) })
 }
 
-// Hstack joins tensors side by side.
+// Hstack concatenates tensors horizontally.
 func Hstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "hstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 1) }, func(first *tensor.Tensor) int64 {
 		return int64(min(first.Dim()-1, 1))
@@ -107,7 +107,7 @@ func Dstack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.T
 	return joined(c, "dstack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor { return s.atLeast(t, 3) }, along(2))
 }
 
-// ColumnStack joins tensors side by side; those of fewer than two dimensions are columns.
+// ColumnStack concatenates tensors along dimension 1; those of fewer than two dimensions are columns.
 func ColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	return joined(c, "column_stack", out, tensors, func(s *scope, t *tensor.Tensor) *tensor.Tensor {
 		if t.Dim() > 1 {

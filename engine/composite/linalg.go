@@ -26,12 +26,12 @@ func (s *scope) finishedCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return r, err
 }
 
-// checkInfo refuses what could not be factored or solved.
+// checkInfo returns an error for what could not be factored or solved.
 func (s *scope) checkInfo(info *tensor.Tensor, why ops.Failure) {
 	s.Do(func() error { return ops.CheckInfo(s.Op, info, why) })
 }
 
-// two and three keep what steps with several results make.
+// two and three track the results of intermediate ops with several results.
 func (s *scope) two(f func() (*tensor.Tensor, *tensor.Tensor, error)) (a, b *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
@@ -76,7 +76,7 @@ func (s *scope) identity(d dtype.DType, dev device.Device, n int64) *tensor.Tens
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Eye(nil, n, d, tensor.NoLayout, dev) })
 }
 
-// wideEnough is t in the dtype that it is computed in. What takes several steps begins with it, so that 16-bit floats are rounded once.
+// wideEnough casts t to its compute dtype. Operators of several intermediate ops begin with it, so that 16-bit floats are rounded once.
 func (s *scope) wideEnough(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -84,7 +84,7 @@ func (s *scope) wideEnough(t *tensor.Tensor) *tensor.Tensor {
 	return s.Cast(t, t.DType().Compute())
 }
 
-// bothWide is wideEnough for two tensors of one dtype; others, which steps refuse, stay as they are.
+// bothWide is wideEnough for two tensors of one dtype. Tensors of different dtypes are returned unchanged; later ops reject them.
 func (s *scope) bothWide(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
 	if a.DType() != b.DType() {
 		return a, b

@@ -70,7 +70,7 @@ func LinalgLu(c aten.Ctx, outP, outL, outU, a *tensor.Tensor, pivot bool) (*tens
 	return r[0], r[1], r[2], err
 }
 
-// LuUnpack takes what LinalgLuFactor gives apart.
+// LuUnpack unpacks the results of LinalgLuFactor.
 func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, unpackPivots bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	const op = "lu_unpack"
 	if err := cmp.Or(ops.CheckMatrices(op, "LU_data", lu), ops.CheckPivots(op, "LU_pivots", lu, pivots)); err != nil {
@@ -180,7 +180,8 @@ func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {
 	return s.matmul(s.scaledColumns(vectors, values), s.adjoint(vectors))
 }
 
-// LinalgMatrixSqrth is the root of Hermitian matrices without negative eigenvalues: rounding gives those of deficient rank some, which count as 0.
+// LinalgMatrixSqrth computes the square root of positive semidefinite Hermitian matrices. Negative eigenvalues from rounding, as rank-deficient
+// matrices have them, count as 0.
 func LinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_sqrth")
 	defer s.Close()

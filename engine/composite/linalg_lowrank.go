@@ -39,7 +39,7 @@ func PcaLowrank(c aten.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int6
 	}
 	if center {
 		means := s.mean(a, -2, dtype.None)
-		if s.Err == nil && means.Layout() != tensor.Strided { // what is left of sparse matrices is strided
+		if s.Err == nil && means.Layout() != tensor.Strided { // sparse matrices have become strided here
 			means = s.Step(func() (*tensor.Tensor, error) { return c.ToDense(means, dtype.None, ops.NoBool) })
 		}
 		a = s.Sub(a, means)
@@ -176,7 +176,7 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 		limit = *tol
 	}
 	w.a = s.wideEnough(a)
-	if a.GradientWanted() && a.Keys()&tensor.Sparse == 0 { // so that differences of its elements tell the gradient, which is Hermitian
+	if a.GradientWanted() && a.Keys()&tensor.Sparse == 0 { // differences of its elements then determine the gradient, which is Hermitian
 		w.a = s.Mul(s.Add(w.a, s.adjoint(w.a)), s.Float(0.5))
 	}
 	if b != nil {
@@ -261,8 +261,8 @@ func (s *scope) reversed(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(t, []int64{-1}) })
 }
 
-// small tells whether the residuals of the first vectors are small beside what they are differences of; where nothing is known of the
-// elements they are.
+// small reports whether the residuals of the first vectors are small relative to the terms that they are differences of. For tensors without data it
+// returns true.
 func (w *lobpcg) small(residual, x, values *tensor.Tensor, wanted int64, limit float64) bool {
 	if w.Err != nil || residual.Numel() == 0 || wanted == 0 {
 		return true

@@ -26,7 +26,7 @@ type order struct {
 	name string
 }
 
-// check refuses other names.
+// check returns an error for other names.
 func (o order) check(op string) error {
 	return ops.CheckWord(op, "the order", o.name, "", "fro", "nuc")
 }
@@ -345,7 +345,7 @@ func (s *scope) tensorTolerances(self, atol, rtol *tensor.Tensor) tolerance {
 	return t
 }
 
-// significant tells which values, with a largest along the last dimension, are not to count as zero.
+// significant returns a mask of the values that are not treated as zero, relative to the largest along the last dimension.
 func (s *scope) significant(values *tensor.Tensor, t tolerance) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -485,9 +485,9 @@ func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, erro
 	return s.result(nil, s.Step(func() (*tensor.Tensor, error) { return c.Cumprod(nil, all, -1, dtype.None) }))
 }
 
-// productsFirst tells whether many sums of products of d, of so many numbers in all, take less time when all products are made first, in
-// the order of memory, than as products of rows and columns, one by one: where these are short, or their numbers lie apart. 16-bit floats
-// are rounded once, in products of matrices, which refuse bool.
+// productsFirst reports whether sums of products in dtype d, over `all` elements in sums of `length`, take less time as an elementwise product in
+// memory order and a sum than as separate dot products: for short sums, or non-adjacent elements. 16-bit floats are rounded once, in matrix products,
+// which do not support bool.
 func productsFirst(d dtype.DType, all, length int64, adjacent bool) bool {
 	return d.Compute() == d && d != dtype.Bool && all > length && (length < 64 || !adjacent)
 }

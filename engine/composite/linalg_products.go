@@ -95,8 +95,8 @@ func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tens
 	return r[0], err
 }
 
-// cheapest tells for each run of matrices where to split it so that the fewest numbers are multiplied (dynamic programming after
-// S. Godbole, On efficient computation of matrix chain products, 1973).
+// cheapest returns, for each range of matrices, where to split it for the fewest multiplications (dynamic programming after S. Godbole, On efficient
+// computation of matrix chain products, 1973).
 func cheapest(matrices []*tensor.Tensor) [][]int {
 	n := len(matrices)
 	rows := func(i int) float64 { return float64(matrices[i].Sizes()[0]) }
@@ -176,7 +176,7 @@ var (
 	padeReach = 5.371920351148152
 )
 
-// matricesAtOnce is how many elements of matrices are computed with at once: what is made of them beside stays small.
+// matricesAtOnce is the number of matrix elements per batch. It limits the size of the temporaries.
 const matricesAtOnce = 1 << 17
 
 // LinalgMatrixExp is the exponential of matrices.
@@ -207,7 +207,7 @@ func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.result(nil, s.Reshape(made, self.Sizes()...))
 }
 
-// exponentials writes those of some of the matrices to their places.
+// exponentials writes the exponentials of count matrices, from index start on, to made.
 func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
 	piece := within(s.C, s.Op)
 	defer piece.Close()

@@ -17,8 +17,8 @@ import (
 type list struct {
 	*scope
 	lists  [][]*tensor.Tensor
-	shared *tensor.Tensor // what counts for all items, where there is one
-	// allocates is set where the call of an item needs memory also for tensors that are alike.
+	shared *tensor.Tensor // an operand that all items share, or nil
+	// allocates is set if the call for an item allocates even for tensors of equal layout.
 	allocates bool
 }
 
@@ -116,8 +116,8 @@ func (l *list) results(f item) ([]*tensor.Tensor, error) {
 	return l.GiveAll(all)
 }
 
-// inPlace writes what items come to to the tensors of the first list, after it has found that all can be written to. Items that can be refused
-// by the call itself, for their dtypes, shapes, devices or want of memory, are computed before the first one is written.
+// inPlace writes the results of items to the tensors of the first list, after checking that all of them can be written. Items that can fail by their
+// dtypes, shapes, devices or for lack of memory are computed before the first one is written.
 func (l *list) inPlace(f item) error { return l.write(f, l.Err == nil && l.apart()) }
 
 // overwrite is inPlace of operators that only write: they have no result that could be computed before.
@@ -152,7 +152,7 @@ func (l *list) write(f item, apart bool) error {
 	return l.Err
 }
 
-// keyed returns whether a tensor of an item has a layer of its own, but for that of gradients.
+// keyed reports whether a tensor of an item has a dispatch key other than Gradient.
 func keyed(t []*tensor.Tensor) bool {
 	return slices.ContainsFunc(t, func(o *tensor.Tensor) bool { return o.Keys()&^tensor.Gradient != 0 })
 }
@@ -176,7 +176,7 @@ func (l *list) apart() bool {
 	return l.shared == nil || !slices.ContainsFunc(l.lists[0], func(t *tensor.Tensor) bool { return t.Storage() == l.shared.Storage() })
 }
 
-// computed is what an item comes to, which its first tensor can be written with.
+// computed returns the result of an item, cast to the dtype of its first tensor.
 func (l *list) computed(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
 	to := t[0]
 	made := l.Step(func() (*tensor.Tensor, error) { return f(nil, t, i) })
@@ -192,7 +192,7 @@ func (l *list) computed(f item, t []*tensor.Tensor, i int) *tensor.Tensor {
 	return l.Cast(made, to.DType())
 }
 
-// writable returns an error for memory that is only read, and for leaves whose gradient is wanted.
+// writable returns an error for read-only memory and for leaves that require grad.
 func (l *list) writable(to *tensor.Tensor) error {
 	if err := iter.Fillable(l.Op, to); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (l *list) writable(to *tensor.Tensor) error {
 	return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad()", l.Op)
 }
 
-// plain returns whether the call of an item cannot be refused: its tensors are dense floating-point tensors of one dtype, shape and device.
+// plain returns whether the call of an item cannot be rejected: its tensors are dense floating-point tensors of one dtype, shape and device.
 func (l *list) plain(t []*tensor.Tensor) bool {
 	to := t[0]
 	if !to.DType().IsFloatingPoint() || to.Device().Type == device.CUDA || l.shared != nil || l.allocates || keyed(t) {
@@ -221,7 +221,7 @@ func (l *list) plain(t []*tensor.Tensor) bool {
 	})
 }
 
-// try refuses overlapping memory, and makes the call of an item that is on one device on tensors without elements.
+// try returns an error for overlapping memory, and makes the call of an item that is on one device on tensors without elements.
 func (l *list) try(f item, t []*tensor.Tensor, i int) {
 	l.disjoint(t)
 	probed := l.shared != nil && l.shared.Device() == t[0].Device() && !keyed([]*tensor.Tensor{l.shared}) && !l.shared.IsWrappedNumber()
@@ -251,7 +251,7 @@ func (l *list) try(f item, t []*tensor.Tensor, i int) {
 	}
 }
 
-// disjoint refuses memory that the first tensor of an item overlaps with itself, or in part with another.
+// disjoint returns an error for memory that the first tensor of an item overlaps with itself, or in part with another.
 func (l *list) disjoint(t []*tensor.Tensor) {
 	l.Do(func() error { return iter.Writable(l.Op, t[0]) })
 	for _, o := range t[1:] {

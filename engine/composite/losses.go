@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// losing is the scope of a loss, with what is made of its elements: none, mean or sum.
+// losing is the scope of a loss, with its reduction: none, mean or sum.
 type losing struct {
 	*scope
 	reduction string
@@ -64,7 +64,7 @@ func (s *losing) weighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.reduced(t)
 }
 
-// times is t times a weight, where there is one.
+// times returns t * weight, or t if weight is nil.
 func (s *losing) times(t, weight *tensor.Tensor) *tensor.Tensor {
 	if weight == nil {
 		return t
@@ -72,7 +72,7 @@ func (s *losing) times(t, weight *tensor.Tensor) *tensor.Tensor {
 	return s.Mul(t, weight)
 }
 
-// sameSizes refuses another tensor that has not the sizes of self.
+// sameSizes returns an error for another tensor that has not the sizes of self.
 func (s *losing) sameSizes(name string, self, other *tensor.Tensor) {
 	if s.Err == nil && !slices.Equal(self.Sizes(), other.Sizes()) {
 		s.Fail(status.Valuef("%s: %s must have the sizes of self, %v, but has %v", s.Op, name, self.Sizes(), other.Sizes()))
@@ -92,7 +92,7 @@ func (s *losing) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
 	return s.Binary(s.C.Eq, t, s.Int(v))
 }
 
-// regressed reduces the losses of pairs, with weights where there are some.
+// regressed reduces the losses of pairs, weighted if weight is not nil.
 func (s *losing) regressed(self, weight *tensor.Tensor, each func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if weight == nil {
 		return s.reduced(s.Step(each))
@@ -185,7 +185,7 @@ func NnBinaryCrossEntropy(c aten.Ctx, self, target, weight *tensor.Tensor, avera
 	return s.reduced(s.times(each, weight))
 }
 
-// probabilities refuses elements that are not from 0 to 1, where they are known.
+// probabilities returns an error for elements that are not from 0 to 1, where they are known.
 func (s *losing) probabilities(name string, t *tensor.Tensor) {
 	if s.Err != nil || t.Numel() == 0 {
 		return

@@ -89,7 +89,7 @@ func CtcLossTensor(c aten.Ctx, logs, targets, steps, labels *tensor.Tensor, blan
 	return s.aligned(logs, targets, s.lengths(steps, "input_lengths"), s.lengths(labels, "target_lengths"), blank, finite)
 }
 
-// NnCtcLoss is CtcLoss with a word for what is made of the losses.
+// NnCtcLoss is CtcLoss with the reduction as a string.
 func NnCtcLoss(c aten.Ctx, logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
 	s := lose(c, "nn_ctc_loss", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()

@@ -13,12 +13,12 @@ import (
 
 // labels are those of examples: the class of each, or one that is left out.
 type labels struct {
-	index *tensor.Tensor // where there is one, along the dimension of classes; 0 for what is left out
+	index *tensor.Tensor // classes along the dimension of classes, or nil; 0 for ignored targets
 	valid *tensor.Tensor
 	dim   int64 // of classes
 }
 
-// labelled refuses classes that are not those of self.
+// labelled returns an error for classes that are not those of self.
 func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) {
 	if s.Err != nil {
 		return l
@@ -94,7 +94,7 @@ func (s *scope) classError(err error, classes int64, index *tensor.Tensor) error
 	return status.Indexf("%s: Target %d is out of bounds; classes are from 0 to %d", s.Op, least, classes-1)
 }
 
-// weightOf is the weight of the class of each example, 0 of what is left out; without weights it tells what is not.
+// weightOf returns the weight of the class of each target, 0 for ignored ones. Without weights it returns the mask of valid targets.
 func (s *losing) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -111,7 +111,7 @@ func (s *losing) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor 
 	return s.Where(l.valid, s.Reshape(each, l.index.Sizes()...), s.Int(0))
 }
 
-// averaged reduces losses, each of which has a factor. What is left out has none of 0 times infinity.
+// averaged reduces losses that are scaled by factor. It masks ignored targets, which might contribute 0 * inf.
 func (s *losing) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
 	if factor != valid {
 		each = s.Mul(each, factor)
@@ -220,7 +220,7 @@ func (s *losing) table(self *tensor.Tensor) *tensor.Tensor {
 	return s.Reshape(self, 1, self.Numel())
 }
 
-// rows gives the losses of examples the sizes that their labels have.
+// rows returns the losses of examples the sizes that their labels have.
 func (s *losing) rows(each *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	if s.reduction == "none" {
 		each = s.Reshape(each, sizes...)
@@ -284,7 +284,7 @@ func NnMultilabelMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, re
 		if least, known := s.Value(s.Unary(c.Min, list)); known && least.I < -1 {
 			s.Failf("target must have numbers of classes, and -1 behind them, but has %d", least.I)
 		}
-		// What follows takes memory for as many labels as the longest list has.
+		// The following ops allocate memory for the longest list of labels.
 		if longest, known := s.Value(s.Unary(c.Max, s.Sum(valid, 1))); known && s.Err == nil {
 			list, valid = s.Narrow(list, 1, 0, longest.I), s.Narrow(valid, 1, 0, longest.I)
 		}

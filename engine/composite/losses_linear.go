@@ -13,7 +13,7 @@ import (
 // withoutLabel is a class that no example has.
 const withoutLabel = -100
 
-// NnLinearCrossEntropy is the cross entropy of what a linear layer gives, which is made of some rows at a time where their number is given.
+// NnLinearCrossEntropy computes the cross entropy of a linear layer's output, for a limited number of rows at a time if their number is given.
 func NnLinearCrossEntropy(c aten.Ctx, self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
 	s := lose(c, "nn_linear_cross_entropy", ops.NoBool, ops.NoBool, reduction)
 	defer s.Close()
@@ -61,7 +61,7 @@ func NnLinearCrossEntropy(c aten.Ctx, self, linear, target, bias, weight *tensor
 	}))
 }
 
-// factor is the weight of the class of each example, 0 of what is left out.
+// factor returns the weight of the class of each target, 0 for ignored ones.
 func (s *losing) factor(target, weight *tensor.Tensor, d dtype.DType, left int64) *tensor.Tensor {
 	valid := s.Binary(s.C.Ne, target, s.Int(left))
 	if weight == nil {

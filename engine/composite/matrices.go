@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Kron is the Kronecker product: every element of self times the whole of other, side by side in every dimension.
+// Kron computes the Kronecker product: block i, j of the result is element i, j of self times other.
 func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "kron")
 	defer s.Close()

@@ -32,7 +32,7 @@ func Rename(c aten.Ctx, self *tensor.Tensor, names []string) (*tensor.Tensor, er
 	return viewed(c, "rename", self, names)
 }
 
-// RenameInPlace gives the tensor itself other names.
+// RenameInPlace returns the tensor itself other names.
 func RenameInPlace(_ aten.Ctx, self *tensor.Tensor, names []string) error {
 	names, err := renamed("rename_", self, names)
 	if err != nil {
@@ -53,7 +53,7 @@ func renamed(op string, self *tensor.Tensor, names []string) ([]string, error) {
 	return names, nameable(op, self, names)
 }
 
-// nameable refuses names that a tensor cannot have.
+// nameable returns an error for names that a tensor cannot have.
 func nameable(op string, self *tensor.Tensor, names []string) error {
 	if self.Layout() != tensor.Strided {
 		return status.NotImplementedf("%s: a sparse tensor has no names; to_dense() gives one that can have them", op)
@@ -77,7 +77,7 @@ func expanded(op string, self *tensor.Tensor, names []string) ([]string, error) 
 	return names, nil
 }
 
-// ellipsisOf is the place of the ellipsis, -1 where there is none.
+// ellipsisOf returns the position of the ellipsis, or -1 for none.
 func ellipsisOf(op string, names []string) (int, error) {
 	at := slices.Index(names, others)
 	if at >= 0 && slices.Contains(names[at+1:], others) {
@@ -243,7 +243,7 @@ func DiagonalOutdim(c aten.Ctx, self *tensor.Tensor, outdim string, dim1, dim2, 
 	return relabelled("diagonal", made, names)
 }
 
-// relabelled gives a result names, or it up.
+// relabelled returns a result names, or it up.
 func relabelled(op string, made *tensor.Tensor, names []string) (*tensor.Tensor, error) {
 	s := owner.Scope{Op: op}
 	defer s.Close()

@@ -175,7 +175,7 @@ func PixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tens
 	return s.result(nil, s.laidLike(self, s.Reshape(parts, append(lead, channels*factor*factor, height, width)...)))
 }
 
-// image gives the sizes before the last three, and those.
+// image returns the sizes before the last three, and those.
 func image(op string, self *tensor.Tensor, name string, factor int64) (lead, last []int64, err error) {
 	at := self.Dim() - 3
 	if at < 0 {
@@ -231,7 +231,7 @@ func ChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (*tensor.Tens
 	return s.result(nil, s.laidLike(self, s.Reshape(s.copied(turned), self.Sizes()...)))
 }
 
-// NnEmbedding picks rows, which with maxNorm are shortened where they lie first.
+// NnEmbedding selects rows of weight. With maxNorm, it first renormalizes the rows in place.
 func NnEmbedding(c aten.Ctx, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	const op = "nn_embedding"
 	at := int64(-1)
@@ -270,7 +270,7 @@ func Embedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFreq
 	return s.result(nil, s.Reshape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
 }
 
-// rowIndices refuses indices, which are named so, of a dtype that names no rows.
+// rowIndices returns an error for indices, which are named so, of a dtype that names no rows.
 func rowIndices(op, name string, indices *tensor.Tensor) error {
 	if d := indices.DType(); d != dtype.Int64 && d != dtype.Int32 {
 		return status.Runtimef("%s: %s must be of int64 or int32, but are of %v", op, name, d)

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// NonzeroStatic returns the first size rows of Nonzero, and rows of fill where there are fewer.
+// NonzeroStatic returns the first size rows of Nonzero, padded with rows of fill.
 func NonzeroStatic(c aten.Ctx, out, self *tensor.Tensor, size, fill int64) (*tensor.Tensor, error) {
 	const op = "nonzero_static"
 	if size < 0 {

@@ -36,7 +36,7 @@ func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor
 	return d
 }
 
-// computed is a vector of the elements of t in the dtype that self is computed in; nil where there is none.
+// computed returns t as a vector in the compute dtype of self; nil stays nil.
 func (s *scope) computed(t, self *tensor.Tensor) *tensor.Tensor {
 	if t == nil || s.Err != nil {
 		return nil
@@ -44,7 +44,8 @@ func (s *scope) computed(t, self *tensor.Tensor) *tensor.Tensor {
 	return s.Reshape(s.Cast(t, self.DType().Compute()), t.Numel())
 }
 
-// normalizedShape refuses sizes that are not the last ones of self, and parameters of other sizes. It gives the number of rows, and what each has.
+// normalizedShape returns an error unless last are the last sizes of self and the parameters have these sizes. It returns the number of rows, and the
+// length of each.
 func normalizedShape(op string, self *tensor.Tensor, last []int64, names []string, parameters ...*tensor.Tensor) (rows, width int64, err error) {
 	if len(last) == 0 {
 		return 0, 0, status.Runtimef("%s: normalized_shape must have at least one size, but is []", op)
@@ -92,7 +93,7 @@ func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, chan
 	return normalized{result: s.Keep(result, err), mean: s.Keep(mean, nil), rstd: s.Keep(rstd, nil), variance: s.Keep(variance, nil)}
 }
 
-// channels normalizes channels over all examples, by given statistics where there are some.
+// channels normalizes channels over the batch, by mean and rstd if they are not nil.
 func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (n normalized) {
 	weight, bias = s.computed(weight, self), s.computed(bias, self)
 	if s.Err != nil {
@@ -115,7 +116,7 @@ func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DTyp
 	return list[0], list[1], list[2], nil
 }
 
-// NativeLayerNorm normalizes the last dimensions, and gives their means and the reciprocals of their standard deviations too.
+// NativeLayerNorm normalizes the last dimensions, and returns their means and the reciprocals of their standard deviations too.
 func NativeLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	const op = "native_layer_norm"
 	s := within(c, op)
@@ -182,7 +183,7 @@ func RmsNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tenso
 	return s.result(nil, y)
 }
 
-// vectors refuses parameters that have not n elements, one for each channel.
+// vectors returns an error for parameters that have not n elements, one for each channel.
 func (s *scope) vectors(n int64, names []string, parameters ...*tensor.Tensor) {
 	for i, t := range parameters {
 		if s.Err == nil && t != nil && t.Numel() != n {
@@ -191,7 +192,7 @@ func (s *scope) vectors(n int64, names []string, parameters ...*tensor.Tensor) {
 	}
 }
 
-// NativeGroupNorm normalizes groups of channels, and gives their means and the reciprocals of their standard deviations too.
+// NativeGroupNorm normalizes groups of channels, and returns their means and the reciprocals of their standard deviations too.
 func NativeGroupNorm(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
 	s := within(c, "native_group_norm")
 	defer s.Close()

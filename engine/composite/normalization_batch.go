@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// checkRunning refuses running statistics that are missing where they are used, or cannot be written where they change.
+// checkRunning returns an error for running statistics that are missing where they are used, or cannot be written where they change.
 func (s *scope) checkRunning(r running, used bool) {
 	switch {
 	case used && (r.mean == nil || r.variance == nil):
@@ -60,8 +60,8 @@ func (s *scope) move(r running, n *normalized, elements, channels int64) {
 	n.moved.variance = toward(r.variance, s.Mul(n.variance, s.Float(float64(elements)/float64(elements-1))))
 }
 
-// statisticsDType is parameterDType of the parameters and the running statistics. Where these may be mixed, they may be of any floating-point
-// dtype: nothing but their values is used.
+// statisticsDType returns parameterDType of the parameters and the running statistics. If mixed is set, running statistics may have any
+// floating-point dtype, since only their values are used.
 func (s *scope) statisticsDType(self, weight, bias *tensor.Tensor, r running, mixed bool) dtype.DType {
 	if !mixed || r.mean == nil || r.variance == nil {
 		return s.parameterDType(self, weight, bias, r.mean, r.variance)
@@ -100,7 +100,7 @@ func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training b
 	return s.channels(self, weight, bias, mean, s.Unary(s.C.Rsqrt, s.Add(variance, s.Float(eps))), eps, false), d
 }
 
-// NativeBatchNorm normalizes channels over all examples, and gives the statistics of self, where these are used, too.
+// NativeBatchNorm normalizes channels over all examples, and returns the statistics of self, where these are used, too.
 func NativeBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
 	s := within(c, "native_batch_norm")
 	defer s.Close()

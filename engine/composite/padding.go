@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// NnPad continues the last dimensions: with a number, with reflections, with what lies at the ends, or with the other ends.
+// NnPad pads the last dimensions with a constant, by reflection, by replication of the edges, or circularly.
 func NnPad(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
 	const op = "nn_pad"
 	if err := checkPairs(op, self, pad); err != nil {
@@ -73,7 +73,7 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	return nil
 }
 
-// checkPairs refuses a pad that has not two numbers for each of the last dimensions of t, or ones whose negation is no number.
+// checkPairs returns an error for a pad that has not two numbers for each of the last dimensions of t, or ones whose negation is no number.
 func checkPairs(op string, t *tensor.Tensor, pad []int64) error {
 	switch {
 	case len(pad)%2 != 0 || len(pad) > 2*t.Dim():
@@ -104,7 +104,7 @@ func (s *scope) bordered(t *tensor.Tensor, widths []int64, sign int64) *tensor.T
 // border is a part of a dimension that padding adds: where it begins, its width, and where the part that it continues begins.
 type border struct{ at, width, from int64 }
 
-// bordersOf are the borders of a dimension, whose size is n, in what is padded. Circular ones that are wider than that continue each other.
+// bordersOf returns the borders of a dimension of size n in the padded tensor. A circular border wider than n consists of several.
 func bordersOf(mode string, n, before, after int64) (list []border) {
 	switch mode {
 	case "reflect":
@@ -144,8 +144,8 @@ func (b border) lines(mode string) []border {
 	return list
 }
 
-// NnPadInside copies what is inside to its place, and fills the borders from there. What is cut off is there to be mirrored, but does not come
-// back from the other end.
+// NnPadInside copies self to the inside of the result and fills the borders from there. Cropped elements still count for reflection, but not for
+// circular padding.
 func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	s := within(c, "nn_pad")
 	defer s.Close()
@@ -190,7 +190,7 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 	return s.result(nil, y)
 }
 
-// continued is what a border of y has: what broadcasts to it, in the mode replicate.
+// continued returns the values of a border of y. In mode replicate, they broadcast to it.
 func (s *scope) continued(y *tensor.Tensor, mode string, dim int64, b border) *tensor.Tensor {
 	switch {
 	case mode == "replicate":
@@ -202,7 +202,7 @@ func (s *scope) continued(y *tensor.Tensor, mode string, dim int64, b border) *t
 	return s.Narrow(y, dim, b.from, b.width)
 }
 
-// giveBack adds a border of the gradient y to what it continues.
+// giveBack adds a border of the gradient y to the elements that it was copied from.
 func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
 	given := s.Narrow(y, dim, b.at, b.width)
 	width := b.width
@@ -217,7 +217,7 @@ func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
 	s.Do(func() error { _, err := s.C.Add(to, to, given, one); return err })
 }
 
-// NnPadGradient adds the gradients of what is padded up where it comes from.
+// NnPadGradient sums the gradients of the padded tensor at the elements that they were copied from.
 func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	s := within(c, "nn_pad")
 	defer s.Close()

@@ -32,12 +32,12 @@ func MaxPool1dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, paddi
 	return maxPoolPlaces(c, "max_pool1d_with_indices", 1, self, kernel, stride, padding, dilation, ceil)
 }
 
-// NnMaxPool2dWithIndices is MaxPool2d and the places of the elements.
+// NnMaxPool2dWithIndices returns MaxPool2d and the positions of the elements.
 func NnMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolPlaces(c, "nn_max_pool2d_with_indices", 2, self, kernel, stride, padding, dilation, ceil)
 }
 
-// NnMaxPool3dWithIndices is MaxPool3d and the places of the elements.
+// NnMaxPool3dWithIndices computes MaxPool3d and the indices of the elements.
 func NnMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolPlaces(c, "nn_max_pool3d_with_indices", 3, self, kernel, stride, padding, dilation, ceil)
 }
@@ -77,12 +77,12 @@ func AdaptiveMaxPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (values, 
 	return adaptiveMaxPool(c, "adaptive_max_pool1d", 1, self, sizes)
 }
 
-// NnAdaptiveMaxPool2dWithIndices is the largest element of each of so many windows of images, and their places.
+// NnAdaptiveMaxPool2dWithIndices returns the largest element of each of the windows that cover images, and their positions.
 func NnAdaptiveMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	return adaptiveMaxPool(c, "nn_adaptive_max_pool2d_with_indices", 2, self, sizes)
 }
 
-// NnAdaptiveMaxPool3dWithIndices is the largest element of each of so many windows of volumes, and their places.
+// NnAdaptiveMaxPool3dWithIndices returns the largest element of each of the windows that cover volumes, and their indices.
 func NnAdaptiveMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	return adaptiveMaxPool(c, "nn_adaptive_max_pool3d_with_indices", 3, self, sizes)
 }
@@ -106,7 +106,7 @@ func maxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, 
 	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
 	defer p.Close()
 	images := p.images(self)
-	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // gradients want the places
+	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // the backward pass needs the indices
 		values, places, err := p.largest(self, images)
 		p.Keep(places, err)
 		return p.result(nil, p.Keep(values, err))
@@ -122,7 +122,7 @@ func maxPoolPlaces(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, st
 	return p.largest(self, p.images(self))
 }
 
-// largest are the largest elements and their places.
+// largest returns the largest elements and their indices.
 func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.Tensor, err error) {
 	images = p.rows(images)
 	p.Do(func() (err error) {
@@ -214,8 +214,8 @@ func lpPool(c aten.Ctx, op string, n int, self *tensor.Tensor, power float64, ke
 	return s.result(nil, put(roots, math.Pow(0, 1/power)))
 }
 
-// pooling is what is asked of windows, in n dimensions. Volumes tells that the results of three dimensions lie as self does, too, and row
-// that signals are taken as images of one row.
+// pooling holds the arguments of a pooling in n dimensions. If volumes is set, results in three dimensions keep the layout of self; if row is set,
+// signals are images of one row.
 type pooling struct {
 	*scope
 	n                                 int
@@ -226,7 +226,7 @@ type pooling struct {
 	format                            shape.MemoryFormat
 }
 
-// images checks the arguments, and gives images with a dimension for examples.
+// images checks the arguments and returns images with a batch dimension.
 func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
 	p.expand()
 	images := p.batched(self)
@@ -273,7 +273,7 @@ func (p *pooling) adaptive(self *tensor.Tensor, first int) *tensor.Tensor {
 	return p.batchedFrom(self, first)
 }
 
-// expand gives every dimension numbers of its own, and refuses what cannot be.
+// expand repeats single values for every dimension and returns an error for invalid ones.
 func (p *pooling) expand() {
 	if len(p.stride) == 0 {
 		p.stride = p.kernel

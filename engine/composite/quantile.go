@@ -13,12 +13,12 @@ import (
 
 var interpolations = []string{"linear", "lower", "higher", "midpoint", "nearest"}
 
-// Quantile gives the values below which the fractions q of the elements along dim, or of all, lie; NaN where there is one.
+// Quantile returns the q-th quantiles of the elements along dim, or of all; NaN if any element is NaN.
 func Quantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	return quantile(c, "quantile", out, self, q, dim, keepdim, interpolation, false)
 }
 
-// Nanquantile is Quantile of what is not NaN.
+// Nanquantile is Quantile of the elements that are not NaN.
 func Nanquantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (*tensor.Tensor, error) {
 	return quantile(c, "nanquantile", out, self, q, dim, keepdim, interpolation, true)
 }
@@ -90,7 +90,7 @@ func reduced(dim ops.Int) []int64 {
 	return []int64{int64(dim)}
 }
 
-// checkFractions refuses fractions outside of [0, 1].
+// checkFractions returns an error for fractions outside of [0, 1].
 func (s *scope) checkFractions(q *tensor.Tensor) error {
 	if s.Err != nil || q.Numel() == 0 {
 		return s.Err
@@ -107,7 +107,7 @@ func (s *scope) checkFractions(q *tensor.Tensor) error {
 	return s.Err
 }
 
-// ranked gives the quantiles of the last dimension of rows, in its place.
+// ranked returns the quantiles of the last dimension of rows, in its place.
 func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, skipNaN bool) *tensor.Tensor {
 	last := rows.Dim() - 1
 	n, d := rows.Sizes()[last], rows.DType()
@@ -164,7 +164,7 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 		return nil
 	}
 	made := s.Keep(s.C.Lerp(nil, low, high, weight))
-	// Next to an infinite value the distance is infinite or NaN, and the sum is what a weighted mean is.
+	// Next to an infinite value the distance is infinite or NaN; the result is then that of a weighted mean.
 	mean := s.Where(s.Binary(s.C.Eq, low, high), low, s.Add(low, high))
 	return s.Where(s.view(s.C.Isnan, made), mean, made)
 }

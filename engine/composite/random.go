@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// NormalTensors draws normals, each of its own mean and standard deviation: standard normals, scaled and shifted.
+// NormalTensors draws normal values, each with its mean and standard deviation: standard normals, scaled and shifted.
 func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "normal"
 	sizes, err := iter.Shape(op, mean, std)
@@ -41,7 +41,7 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 	if out != nil { // numbers are drawn in its dtype
 		d = out.DType()
 	}
-	if c.Level() != nil { // a factory draws for each batch element of vmap, what it makes is not written to
+	if c.Level() != nil { // a factory draws for each batch element of vmap; its results are not written to
 		standard := s.Step(func() (*tensor.Tensor, error) {
 			return c.NormalSize(nil, 0, 1, sizes, g, d, tensor.NoLayout, dev)
 		})
@@ -84,8 +84,8 @@ func SampleDirichlet(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (*ten
 	return s.result(nil, s.Cast(parts, d))
 }
 
-// drawnAs are the strides of a tensor in whose memory elements are drawn in the order in which they are in out. Draws tell adjacent elements from
-// others, so that an out with gaps between its elements is stood for by one with gaps of one element.
+// drawnAs returns the strides of a tensor with elements in the same memory order as in out. Draws treat adjacent elements differently from others, so
+// a non-dense out is represented by strides with gaps of one element.
 func drawnAs(out *tensor.Tensor, sizes []int64) []int64 {
 	if out == nil || !slices.Equal(out.Sizes(), sizes) || out.IsContiguous() {
 		return shape.ContiguousStrides(sizes)

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// gatesOf is how many gates a kind of cells has.
+// gatesOf returns the number of gates of a cell type.
 func gatesOf(cells string) int64 {
 	switch cells {
 	case "lstm":
@@ -101,7 +101,7 @@ func (n *network) weightsOf(begin states) []weights {
 	return list
 }
 
-// fits refuses tensors that are not of one dtype and device, and states of other sizes than (layers and directions, sequences, any).
+// fits returns an error for tensors that are not of one dtype and device, and states of other sizes than (layers and directions, sequences, any).
 func (n *network) fits(data *tensor.Tensor, begin states, sequences int64) {
 	n.Fail(floating(n.Op, data))
 	for _, t := range append([]*tensor.Tensor{begin.h, begin.c}, n.params...) {
@@ -223,7 +223,7 @@ func (w weights) wide(n *network, d dtype.DType) weights {
 	return weights{n.wide(w.input, d), n.wide(w.state, d), n.wide(w.inputBias, d), n.wide(w.stateBias, d), n.wide(w.projection, d)}
 }
 
-// widths are the units of states and of cells, which dimension dim counts: as many where there are no cells.
+// widths returns the sizes of hidden and of cell states along dimension dim. They are equal if there are no cell states.
 func (s states) widths(dim int) (width, units int64) {
 	width = s.h.Sizes()[dim]
 	if s.c == nil {
@@ -257,7 +257,7 @@ func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bo
 	return n.Keep(h, nil), states{n.Keep(hn, nil), n.Keep(cn, nil)}
 }
 
-// inputs are the products of inputs and weights, with what biases add to them. A GRU adds the others to those of states.
+// inputs returns the products of inputs and weights, plus biases. In a GRU, the biases of the states are added to the products of the states.
 func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
 	if n.Err != nil {
 		return nil, nil
@@ -281,7 +281,7 @@ func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, state
 	return n.Step(func() (*tensor.Tensor, error) { return n.C.Addmm(nil, bias, data, turned, one, one) }), stateBias
 }
 
-// checked refuses parameters of other sizes than the states ask for.
+// checked returns an error for parameters of other sizes than the states ask for.
 func (n *network) checked(features, width, units int64, w weights) {
 	if n.Err == nil && w.projection == nil && width != units {
 		n.Failf("states and cells must have the same sizes, but those of hx have %d and %d units", width, units)
@@ -356,7 +356,7 @@ func RnnTanhData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tens
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
-// RnnRelu runs layers whose states are what is positive of sums.
+// RnnRelu applies recurrent layers with relu.
 func RnnRelu(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close()
@@ -430,7 +430,7 @@ func RnnTanhCell(c aten.Ctx, input, hx, inputs, state, inputBias, stateBias *ten
 	return oneStep(c, "rnn_tanh_cell", "tanh", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }
 
-// RnnReluCell is a step whose state is what is positive of a sum.
+// RnnReluCell applies one step of a recurrent layer with relu.
 func RnnReluCell(c aten.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
 	return oneStep(c, "rnn_relu_cell", "relu", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
 }

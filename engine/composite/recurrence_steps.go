@@ -8,7 +8,7 @@ import (
 // walking goes through the steps of a layer by operators that have derivatives of any order: what NnRecurrence does at once, and projections.
 type walking struct {
 	*scope
-	weight, bias, projection *tensor.Tensor // the first and the last turned
+	weight, bias, projection *tensor.Tensor // weight and projection transposed
 	cells                    string
 }
 
@@ -84,7 +84,7 @@ func (w *walking) joined(a, b states) (all states) {
 	return all
 }
 
-// step is what cells make of the products of inputs, x, and states.
+// step computes the next states from x, the products of inputs, and the current states.
 func (w *walking) step(x *tensor.Tensor, s states) states {
 	if w.Err != nil {
 		return s

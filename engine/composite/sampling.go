@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// GridSampler has what images have at the points of a grid.
+// GridSampler samples images at the points of a grid.
 func GridSampler(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	return gridSampler(c, "grid_sampler", 0, self, grid, mode, padding, alignCorners)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// scope is the façade for one composition: it owns what the steps make, and after the first error they do nothing.
+// scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
 func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
@@ -24,7 +24,7 @@ func only(op string, t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// result hands t over, or writes it to out where there is one.
+// result returns t, or writes it to out if out is not nil.
 func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)

@@ -25,8 +25,8 @@ var segmentKinds = map[string]struct {
 	"amin": {"amin", dtype.FloatScalar(math.Inf(1))},
 }
 
-// SegmentReduce combines the elements of each segment of data along axis. Positions get the number of the segment that they are in, from
-// 1, by which they are scattered; what is before the first segment and behind the last one falls into two that are left out.
+// SegmentReduce reduces each segment of data along axis. Each position is assigned the number of its segment, from 1, for a scatter; positions before
+// the first and after the last segment are assigned to two extra segments, which are dropped.
 func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "segment_reduce"
 	kind, known := segmentKinds[reduce]
@@ -135,7 +135,7 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 	return made
 }
 
-// rising refuses offsets that fall, or that lie outside of n positions.
+// rising returns an error for offsets that fall, or that lie outside of n positions.
 func (s *scope) rising(offsets *tensor.Tensor, n int64) {
 	steps := s.Step(func() (*tensor.Tensor, error) { return s.C.Diff(nil, offsets, 1, -1, nil, nil) })
 	if s.some(s.C.Lt, steps, 0) || s.some(s.C.Lt, offsets, 0) || s.some(s.C.Gt, offsets, n) {
@@ -143,7 +143,7 @@ func (s *scope) rising(offsets *tensor.Tensor, n int64) {
 	}
 }
 
-// some tells whether the comparison holds for an element of t; not where its elements are not known.
+// some reports whether the comparison holds for an element of t; not where its elements are not known.
 func (s *scope) some(compare func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), t *tensor.Tensor, v int64) bool {
 	if s.Err != nil {
 		return false

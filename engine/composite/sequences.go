@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// scalarOf reads a zero-dim tensor that stands for a number of a sequence.
+// scalarOf reads a zero-dim tensor that represents a number of a sequence.
 func scalarOf(c aten.Ctx, op, name string, t *tensor.Tensor) (dtype.Scalar, error) {
 	if t.Dim() != 0 {
 		return dtype.Scalar{}, status.Runtimef("%s: only supports 0-dimensional start and end tensors, but got %s with %d dimension(s)", op, name, t.Dim())

@@ -49,7 +49,7 @@ func (s *scope) places(t, counts *tensor.Tensor, sequences int64) *tensor.Tensor
 	return s.Keep(s.C.ToOptions(at, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.Preserve))
 }
 
-// PackPaddedSequence leaves out what sequences are padded with.
+// PackPaddedSequence removes the padding of sequences.
 func PackPaddedSequence(c aten.Ctx, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
 	s := within(c, "pack_padded_sequence")
 	defer s.Close()

@@ -5,7 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Argsort gives the indices that sort self along dim.
+// Argsort returns the indices that sort self along dim.
 func Argsort(c aten.Ctx, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, error) {
 	s := within(c, "argsort")
 	defer s.Close()

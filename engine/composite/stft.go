@@ -12,8 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// Stft is the short-time Fourier transform of one signal or of several: the transforms of windows that are hopLength apart, a
-// column for each.
+// Stft computes the short-time Fourier transform of one or several signals: the transforms of windows at a distance of hopLength, one in each column.
 func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	const op = "stft"
 	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)
@@ -85,7 +84,7 @@ func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.
 	return s.result(nil, spectra)
 }
 
-// centred is a window in the middle of n points, ones where there is none; nil where these are n ones.
+// centred returns window in the middle of n points, by default ones. It returns nil for n ones.
 func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Tensor {
 	if s.Err != nil || width == n {
 		return window
@@ -258,7 +257,7 @@ func checkIstft(self *tensor.Tensor, nFft, hop, width int64, window *tensor.Tens
 	return nil
 }
 
-// overlapped adds up the rows of frames, which are hop apart, along a line of n points.
+// overlapped adds rows of frames at a distance of hop along n points.
 func (s *scope) overlapped(frames *tensor.Tensor, n, hop int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil

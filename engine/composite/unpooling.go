@@ -15,12 +15,12 @@ func NnMaxUnpool1d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, pad
 	return maxUnpool(c, "nn_max_unpool1d", 1, self, indices, kernel, stride, padding, sizes)
 }
 
-// NnMaxUnpool2d puts elements back to their places in images.
+// NnMaxUnpool2d scatters elements to their positions in images.
 func NnMaxUnpool2d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool2d", 2, self, indices, kernel, stride, padding, sizes)
 }
 
-// NnMaxUnpool3d puts elements back to their places in volumes.
+// NnMaxUnpool3d scatters elements to their positions in volumes.
 func NnMaxUnpool3d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool3d", 3, self, indices, kernel, stride, padding, sizes)
 }

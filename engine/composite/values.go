@@ -6,7 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// IsNonzero tells whether the only element of self is not zero.
+// IsNonzero reports whether the only element of self is not zero.
 func IsNonzero(c aten.Ctx, self *tensor.Tensor) (bool, error) {
 	if self.Numel() != 1 {
 		return false, status.Runtimef("is_nonzero: the truth of a tensor with %d elements is ambiguous; use any() or all()", self.Numel())

@@ -46,7 +46,7 @@ func StdMeanDim(c aten.Ctx, self *tensor.Tensor, dim []int64, unbiased, keepdim 
 	return c.StdMeanCorrection(self, dim, unbiasedCorrection(unbiased), keepdim)
 }
 
-// unbiasedCorrection is the correction that the older forms' flag stands for.
+// unbiasedCorrection is the correction that the older forms' flag represents.
 func unbiasedCorrection(unbiased bool) dtype.Scalar {
 	if unbiased {
 		return dtype.IntScalar(1)

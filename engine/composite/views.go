@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Views that tensors tell how to make are made of what these say, so that a gradient can be viewed alike when they are gone.
+// View operators with tensor arguments use only the metadata of these, so that the view of a gradient can be replayed after they are released.
 
 // ViewAs is View of the shape of other.
 func ViewAs(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {

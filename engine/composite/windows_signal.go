@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// signalWindow makes a window of m samples from their positions, which begin at first and are step apart.
+// signalWindow returns a window of m samples, computed from their positions.
 func signalWindow(c aten.Ctx, name string, m int64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device, positions func(width float64) (first, step float64), values func(s *scope, x *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
 	op := "signal.windows." + name
 	if d == dtype.None {
@@ -52,7 +52,7 @@ func SignalWindowsCosine(c aten.Ctx, m int64, sym bool, d dtype.DType, layout te
 	return signalWindow(c, "cosine", m, sym, d, layout, dev, half, func(s *scope, x *tensor.Tensor) *tensor.Tensor { return s.Unary(c.Sin, x) })
 }
 
-// SignalWindowsExponential is exp(-|i - center| / tau), center being the middle unless given.
+// SignalWindowsExponential is exp(-|i - center| / tau), center being the middle by default.
 func SignalWindowsExponential(c aten.Ctx, m int64, center *float64, tau float64, sym bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	const name = "exponential"
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Type is a kind of device. The numbers are those of tensor_device_type in tensor.h.
+// Type is a device type. The values are those of tensor_device_type in tensor.h.
 type Type int8
 
 // The device types. Meta tensors have sizes, strides and a dtype, but no bytes. Those after it have a name and no backend.
@@ -45,7 +45,7 @@ var None = Device{NoType, -1}
 // Host is the CPU.
 var Host = Device{CPU, -1}
 
-// IsNone tells whether no device is named.
+// IsNone reports whether no device is named.
 func (d Device) IsNone() bool { return d.Type == NoType }
 
 // String is "cpu", "cuda:1", ...
@@ -81,17 +81,17 @@ func Parse(s string) (Device, error) {
 // Backend serves the devices of a type.
 type Backend struct {
 	Count   func() int
-	Absence func() string // why there are none, in words
+	Absence func() string // the reason why there are none, for users
 	Current func() int    // the index that is meant where none is given
 
 	Synchronize func(op string, d Device) error           // nil where no work waits
-	Memory      func(op string, d Device) (Memory, error) // nil where the device has no memory of its own
+	Memory      func(op string, d Device) (Memory, error) // nil if the device shares the CPU's memory
 	Work        Asynchronous                              // nil where work is done when a call returns
 }
 
-// Memory is an account of a device's memory in bytes: what tensors hold, now and at most; what the driver gave for them, now and at most,
-// and may give, 0 for no limit; and what the driver has left, and in all. Blocks are what tensors hold one of each, Retries the allocations
-// that went through once what was kept for reuse had been given back, and Refusals those that did not.
+// Memory has the memory statistics of a device in bytes: InUse by tensors and its Peak; Reserved from the driver, its peak and its Limit, 0 for none;
+// Free and Total of the driver. Blocks counts the tensors' allocations, Retries the allocations that succeeded after cached blocks had been freed,
+// and Refusals those that failed.
 type Memory struct{ InUse, Peak, Reserved, ReservedPeak, Limit, Blocks, Retries, Refusals, Free, Total int64 }
 
 var one = Backend{Count: func() int { return 1 }, Absence: func() string { return "" }, Current: func() int { return -1 }}
@@ -126,7 +126,7 @@ func Synchronize(op string, d Device) error {
 	return err
 }
 
-// MemoryOf is the account of a device with memory of its own.
+// MemoryOf returns the memory statistics of a device.
 func MemoryOf(op string, d Device) (m Memory, err error) {
 	if d, err = Resolve(op, d); err != nil {
 		return m, err
@@ -141,10 +141,10 @@ func MemoryOf(op string, d Device) (m Memory, err error) {
 // Count is the number of devices of a type.
 func Count(t Type) int { return backends[t].Count() }
 
-// Absence tells why there is no device of a type, and is empty where there is one.
+// Absence returns the reason why there is no device of a type, or "".
 func Absence(t Type) string { return backends[t].Absence() }
 
-// Resolve replaces None by the CPU, a type alone by its current device, and refuses devices that no backend of this process serves.
+// Resolve replaces None by the CPU, a type alone by its current device, and rejects devices that no backend of this process serves.
 func Resolve(op string, d Device) (Device, error) {
 	if d.Type != NoType && d.Index < -1 {
 		return d, status.Runtimef("%s: a device's index must be a number from 0 on, or -1 for the current device, but got %d", op, d.Index)

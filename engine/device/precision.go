@@ -8,8 +8,8 @@ var Precisions = []string{"highest", "high", "medium"}
 
 var precision atomic.Int32 // among Precisions
 
-// SetPrecision allows devices what Precisions[n] does.
+// SetPrecision selects Precisions[n] for float32 products on devices.
 func SetPrecision(n int) { precision.Store(int32(n)) }
 
-// Precision is what devices are allowed, among Precisions.
+// Precision returns the index of the selected precision in Precisions.
 func Precision() int { return int(precision.Load()) }

@@ -28,7 +28,7 @@ func (s Stream) Number() int { return int(s & numberMask) }
 // EventOf is the event of a type of device by its number.
 func EventOf(t Type, number int64) Event { return Event(int64(t)<<typeShift | number) }
 
-// Asynchronous is what a backend offers whose devices work while the program goes on.
+// Asynchronous is the interface of backends with devices that execute asynchronously.
 type Asynchronous interface {
 	SetCurrent(op string, d Device) error
 	Name(op string, d Device) (string, error)
@@ -61,7 +61,7 @@ type Asynchronous interface {
 	EventHandle(op string, e Event) (uintptr, error)
 }
 
-// WorkOf is what devices of d's type offer, and d as it is resolved.
+// WorkOf returns the asynchronous interface of d's device type, and d with its index resolved.
 func WorkOf(op string, d Device) (Asynchronous, Device, error) {
 	d, err := Resolve(op, d)
 	if err != nil {
@@ -90,7 +90,7 @@ func StreamWork(op string, s Stream) (Asynchronous, error) {
 	return w, err
 }
 
-// EventWork is what devices of an event's type offer.
+// EventWork returns the asynchronous interface of an event's device type.
 func EventWork(op string, e Event) (Asynchronous, error) {
 	if t := e >> typeShift; t < 0 || t >= TypeCount || backends[t].Work == nil {
 		return nil, status.Valuef("%s: there is no event %d", op, e)

@@ -43,7 +43,7 @@ const (
 	Float8E8M0FNU  DType = 26
 )
 
-// The quantized types, of tensors that have a quantizer beside their integers. Of those with several elements a byte there are storages alone.
+// The dtypes of quantized tensors, which have integers and a quantizer. Those with several elements per byte are supported for storages only.
 const (
 	QUint8   DType = 14
 	QInt8    DType = 15
@@ -117,7 +117,7 @@ var table = [named]facts{
 	Unpromoted:     {"none", 1, Floating, true, Unpromoted, None, Unpromoted, "Undefined"},
 }
 
-// rows are the places of dtypes in tables that have one for each of All; the others share a place behind these.
+// rows are the indices of dtypes in tables with one row for each of All; the other dtypes share the row after these.
 var rows = func() (r [named]uint8) {
 	for d := range r {
 		r[d] = Count
@@ -131,7 +131,7 @@ var rows = func() (r [named]uint8) {
 // Row is the dtype's place in All, Count where it has none.
 func (d DType) Row() int { return int(rows[d]) }
 
-// IsQuantized tells whether d is one of the quantized types.
+// IsQuantized reports whether d is one of the quantized types.
 func (d DType) IsQuantized() bool { return d >= QUint8 && d <= QUint2x4 }
 
 // IntegerRange is the range of bool and of the integers of an integral dtype, that of int64 for others.
@@ -158,7 +158,7 @@ func (d DType) StoredRange() (lo, hi int64) {
 // IsFloat8 reports whether d is one of the eight-bit floats.
 func (d DType) IsFloat8() bool { return d >= Float8E4M3FN && d <= Float8E8M0FNU }
 
-// Valid tells whether d is a dtype of plain tensors that kernels compute with.
+// Valid reports whether d is a dtype of plain tensors that kernels compute with.
 func (d DType) Valid() bool { return d >= 0 && d < named && rows[d] < Count }
 
 // String is the dtype's name, such as "float32".

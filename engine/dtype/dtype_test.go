@@ -110,7 +110,7 @@ func TestScalarFits(t *testing.T) {
 	}
 }
 
-// PyTorch refuses these pairs but for those with floats; the others are NumPy's.
+// PyTorch does not support these pairs, except those with floats; the others follow NumPy.
 func TestPromotionOfUnsignedIntegers(t *testing.T) {
 	for _, c := range [][3]dtype.DType{
 		{dtype.Uint16, dtype.Bool, dtype.Uint16}, {dtype.Uint16, dtype.Uint8, dtype.Uint16}, {dtype.Uint16, dtype.Int8, dtype.Int32},

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Float8Format describes the bits of an eight-bit float: a sign, where the format has one, an exponent with Bias, and Fraction bits. Kernels
-// read it as it lies in memory (engine/kernel/src/units/float8.h).
+// Float8Format describes the bits of an 8-bit float: a sign, if the format has one, an exponent with Bias, and Fraction bits. Kernels read this
+// struct (engine/kernel/src/units/float8.h).
 type Float8Format struct {
 	Fraction int32
 	Bias     int32
@@ -123,7 +123,7 @@ func (f *Float8Format) widen(code uint8) uint32 {
 	return sign | math.Float32bits(number)
 }
 
-// float8Numbers are the numbers of all codes of a format, as the bits of float32: NaN keep theirs.
+// float8Numbers are the values of all codes of a format, as the bits of a float32. NaNs keep their payload.
 var float8Numbers [len(float8Formats)]func() *[256]uint32
 
 func init() {

@@ -53,8 +53,8 @@ func joinReal(a, b DType) DType {
 	return wider(a, b)
 }
 
-// joinIntegral joins two integer dtypes: one with a sign holds those without that have fewer bits, and none holds uint64, so that it
-// meets them in float64, as in NumPy.
+// joinIntegral joins two integer dtypes: a signed one holds unsigned ones of fewer bits. No integer dtype holds uint64 and signed integers, which are
+// promoted to float64, as in NumPy.
 func joinIntegral(a, b DType) DType {
 	if a.IsSigned() == b.IsSigned() {
 		return wider(a, b)
@@ -78,6 +78,6 @@ func wider(a, b DType) DType {
 	return a
 }
 
-// CanCast tells whether a result of dtype from may be written to an output of dtype to: an output of a lower category
-// (complex, floating, integral, bool) is refused.
+// CanCast reports whether a result of dtype from may be written to an output of dtype to: an output of a lower category (complex, floating, integral,
+// bool) is rejected.
 func CanCast(from, to DType) bool { return from.Category() <= to.Category() }

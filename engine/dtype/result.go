@@ -43,8 +43,8 @@ const (
 	Number
 )
 
-// Result gathers operands and gives the dtype they promote to, by PyTorch's three rules:
-// https://pytorch.org/docs/stable/tensor_attributes.html. The zero value is empty.
+// Result gathers operands and returns the dtype they promote to, by PyTorch's three rules: https://pytorch.org/docs/stable/tensor_attributes.html.
+// The zero value is empty.
 type Result struct {
 	joined [3]DType
 	seen   [3]bool
@@ -81,8 +81,7 @@ func (r *Result) DType() DType {
 	return d
 }
 
-// higher lets b, of lower rank, decide only when its category is above a's. A complex b then takes the precision
-// of a floating a.
+// higher returns a, unless b, of lower rank, has a higher category. A complex b then takes the precision of a floating-point a.
 func higher(a, b DType) DType {
 	switch {
 	case a == None:

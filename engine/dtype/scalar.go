@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Kind tells which of Scalar's fields hold the value.
+// Kind identifies the field of Scalar that holds the value.
 type Kind uint8
 
 // The kinds; the numbers are those of tensor_scalar_kind in tensor.h.
@@ -39,7 +39,7 @@ func BoolScalar(b bool) Scalar {
 // IntScalar wraps an integer.
 func IntScalar(i int64) Scalar { return Scalar{Kind: KindInt, I: i} }
 
-// UintScalar wraps an integer that may lie beyond int64.
+// UintScalar wraps an integer that may exceed int64.
 func UintScalar(u uint64) Scalar {
 	s := IntScalar(int64(u))
 	if s.I < 0 {
@@ -48,10 +48,10 @@ func UintScalar(u uint64) Scalar {
 	return s
 }
 
-// IsInteger tells whether the number is an integer, bool not among them.
+// IsInteger reports whether the number is an integer, bool not among them.
 func (s Scalar) IsInteger() bool { return s.Kind == KindInt || s.Kind == KindUint }
 
-// whole tells whether I has the value.
+// whole reports whether I has the value.
 func (s Scalar) whole() bool { return s.Kind == KindBool || s.IsInteger() }
 
 // FloatScalar wraps a float.
@@ -60,7 +60,7 @@ func FloatScalar(f float64) Scalar { return Scalar{Kind: KindFloat, F: f} }
 // ComplexScalar wraps a complex number.
 func ComplexScalar(c complex128) Scalar { return Scalar{Kind: KindComplex, F: real(c), Im: imag(c)} }
 
-// IsNone tells whether the scalar is absent.
+// IsNone reports whether the scalar is absent.
 func (s Scalar) IsNone() bool { return s.Kind == KindNone }
 
 // DType is the dtype of the number by itself: bool, int64, whether or not it fits, the default dtype, or its complex.
@@ -122,8 +122,8 @@ func (s Scalar) Bool() bool {
 // Equal compares values, across kinds.
 func (s Scalar) Equal(v float64) bool { return s.Im == 0 && s.Float() == v }
 
-// Fits tells whether the value can be written to dtype d without overflow: integers must be in d's range,
-// the finite parts of floating and complex numbers too, and a number with an imaginary part needs a complex dtype.
+// Fits reports whether the value can be written to dtype d without overflow: integers must be in d's range, the finite parts of floating and complex
+// numbers too, and a number with an imaginary part needs a complex dtype.
 func (s Scalar) Fits(d DType) bool {
 	switch {
 	case s.Kind == KindBool || d == Bool:

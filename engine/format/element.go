@@ -49,7 +49,7 @@ func newFormatter(values []dtype.Scalar, floating bool, o Options) formatter {
 	return f
 }
 
-// ordinary tells whether a float takes part in the decisions.
+// ordinary reports whether a float takes part in the decisions.
 func ordinary(v float64) bool { return v != 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
 
 func (f formatter) digits(v float64) string {
@@ -73,7 +73,7 @@ func (f formatter) format(v dtype.Scalar) string {
 	return strings.Repeat(" ", max(0, f.width-len(s))) + s
 }
 
-// float is strconv's formatting with Python's names for what is not finite.
+// float formats with strconv, and with Python's names for values that are not finite.
 func float(v float64, verb byte, precision int) string {
 	switch {
 	case math.IsNaN(v):

@@ -20,7 +20,7 @@ type printer struct {
 	imag      formatter
 }
 
-// elements prints the brackets and what is between them, for a text that starts at column indent.
+// elements prints the elements in brackets, for a string that starts at column indent.
 func elements(src Source, indent int, meta bool, o Options) string {
 	sizes := src.Sizes()
 	if meta {
@@ -122,7 +122,7 @@ func (p *printer) print(dim, indent int) string {
 	return "[" + strings.Join(lines, ",\n"+margin) + "]"
 }
 
-// ellipsis stands for the items left out. PyTorch sets it off by a space within a row that shows elements.
+// ellipsis represents the items left out. PyTorch sets it off by a space within a row that shows elements.
 func (p *printer) ellipsis(last bool) string {
 	if last && p.options.EdgeItems > 0 {
 		return " ..."

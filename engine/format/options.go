@@ -1,4 +1,4 @@
-// Package format prints tensors and storages as PyTorch does, character for character.
+// Package format prints tensors and storages as in PyTorch, character for character.
 package format
 
 import (

@@ -15,8 +15,8 @@ type Source interface {
 	At(index []int64) dtype.Scalar // element at a multi-index; the slice is borrowed for the call
 }
 
-// Attributes are what a tensor prints after its elements, each when it is not the zero value. A dtype is printed when
-// it does not follow from the elements and dtype.Default.
+// Attributes are printed after a tensor's elements, each unless it is the zero value. The dtype is printed unless it follows from the elements and
+// dtype.Default.
 type Attributes struct {
 	Device       string   // as in device='cuda:0'; empty for the default device
 	Meta         bool     // no elements: prints "..." and the size
@@ -56,8 +56,8 @@ type Part struct {
 	Source Source
 }
 
-// Sparse prints a sparse tensor of the given sizes as its parts, of which the last holds the values, nnz of them.
-// Parts after the first start a line of their own, and so do the attributes of a COO tensor.
+// Sparse prints a sparse tensor of the given sizes as its parts, of which the last holds nnz values. Parts after the first start on a new line, as do
+// the attributes of a COO tensor.
 func Sparse(parts []Part, sizes []int64, nnz int64, a Attributes, o Options) string {
 	indent := strings.Repeat(" ", len(prefix))
 	lines := make([]string, len(parts))
@@ -111,7 +111,7 @@ func numel(sizes []int64) int64 {
 	return n
 }
 
-// implied tells whether a reader infers the dtype from the elements.
+// implied reports whether a reader infers the dtype from the elements.
 func implied(d dtype.DType) bool {
 	standard := dtype.Default()
 	complexes := dtype.Complex64
@@ -128,7 +128,7 @@ func appendDType(suffixes []string, d dtype.DType, implied bool) []string {
 	return append(suffixes, "dtype=torch."+d.String())
 }
 
-// finish adds the attributes around the suffixes, each on a new line when the last has no room for it.
+// finish appends the attributes and suffixes, each on a new line if the last line has no room.
 func finish(text string, suffixes []string, a Attributes, newline bool, o Options) string {
 	if a.Device != "" {
 		suffixes = append([]string{"device='" + a.Device + "'"}, suffixes...)

@@ -25,7 +25,7 @@ type pushed struct {
 	level *tensor.Level
 	self  *tensor.Tensor                    // the first operand
 	still *tensor.Still                     // of the tangents of results
-	read  map[*tensor.Tensor]*tensor.Tensor // what is read in the place of operands that the call writes to
+	read  map[*tensor.Tensor]*tensor.Tensor // copies to read instead of operands that the call writes to
 }
 
 func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) error {
@@ -45,7 +45,7 @@ func (p *pushed) serve() {
 	case !p.moves() && !p.Composed():
 		p.rest()
 	case rule != nil && rule(p):
-	case p.Is(aten.Constant) || p.plain() || p.Is(aten.Random) && (!p.Composed() || p.Is(aten.Derived)): // what is drawn moves with nothing
+	case p.Is(aten.Constant) || p.plain() || p.Is(aten.Random) && (!p.Composed() || p.Is(aten.Derived)): // random results do not depend on tangents
 		p.constant()
 	case p.Is(aten.Linear) || p.Is(aten.View) && !p.Composed():
 		p.linear()
@@ -78,7 +78,7 @@ func (p *pushed) tangent(t *tensor.Tensor) *tensor.Tensor {
 	return nil
 }
 
-// reads is what is read of an operand.
+// reads returns the tensor to read for an operand.
 func (p *pushed) reads(t *tensor.Tensor) *tensor.Tensor {
 	if kept := p.read[t]; kept != nil {
 		return kept
@@ -86,12 +86,12 @@ func (p *pushed) reads(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// moves tells whether an operand or an output has a tangent that is not zeros alone.
+// moves reports whether an operand or an output has a tangent that is not zeros alone.
 func (p *pushed) moves() bool {
 	return slices.ContainsFunc(p.Tensors(), func(t *tensor.Tensor) bool { return p.tangent(t) != nil })
 }
 
-// plain tells whether the call neither gives tensors nor writes to any.
+// plain reports whether the call neither returns tensors nor writes to any.
 func (p *pushed) plain() bool {
 	return len(p.Written()) == 0 && !slices.ContainsFunc(p.Results, func(v any) bool {
 		switch v.(type) {
@@ -102,7 +102,7 @@ func (p *pushed) plain() bool {
 	})
 }
 
-// refused is the error of a call that there is no derivative of.
+// rejected is the error of a call that there is no derivative of.
 func (p *pushed) refused() error {
 	written := p.Written()
 	switch {
@@ -119,13 +119,12 @@ func (p *pushed) refused() error {
 	return nil
 }
 
-// differentiable tells whether tensors of t's dtype have tangents.
+// differentiable reports whether tensors of t's dtype have tangents.
 func differentiable(t *tensor.Tensor) bool {
 	return t.DType().IsFloatingPoint() || t.DType().IsComplex()
 }
 
-// run makes the call with other tensors in the places of its own, and gives the tensors that it makes: nil for those that it was given to
-// write to.
+// run runs the call with the tensors replaced, and returns the new tensors, with nil for results that were written in place.
 func (p *pushed) run(c aten.Ctx, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
 	given := map[*tensor.Tensor]bool{}
 	back := p.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
@@ -163,13 +162,14 @@ func (p *pushed) primals() []*tensor.Tensor {
 	return p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primal(t) })
 }
 
-// fixed tells whether elements of a tensor share memory that those of its tangent do not share.
+// fixed reports whether elements of a tensor share memory that those of its tangent do not share.
 func (p *pushed) fixed(t *tensor.Tensor) bool {
 	w := t.Wrapped()
 	return w != nil && w.Level == p.level && w.Fixed
 }
 
-// give makes pairs of primals and tangents, which are nil where a result has none, the results of the call. What was written to is.
+// give makes pairs of primals and tangents the results of the call. A tangent is nil if a result has none. Results that were written in place stay
+// the caller's tensors.
 func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 	// All are made before one is a result: an error would leave those before it to nobody.
 	all := make([]*tensor.Tensor, len(primals))
@@ -216,7 +216,7 @@ func (p *pushed) output(k int) *tensor.Tensor {
 	return nil
 }
 
-// constant makes the call without tangents, and gives what it writes to a tangent of zeros.
+// constant runs the call without tangents, and zeros the tangents of the tensors that it writes to.
 func (p *pushed) constant() {
 	made := p.primals()
 	if !p.level.Over() {
@@ -229,8 +229,8 @@ func (p *pushed) constant() {
 	p.give(made, nil)
 }
 
-// steps has the steps of a composition do with tangents what they do without. Where they cannot, since they look at elements that transforms
-// inside have others of, or write to what is given as out, the composition is one call.
+// steps runs the decomposition of a composite operator with tangents. If an intermediate op fails, because it depends on elements that differ in
+// inner transforms or writes to out, the operator is one call.
 func (p *pushed) steps() {
 	if p.intoOuts() {
 		p.tangents(p.product)
@@ -256,7 +256,7 @@ func (p *pushed) steps() {
 	p.tangents(p.product)
 }
 
-// intoOuts tells whether there is a tensor for a result. Steps write to it beside the façade, which knows tangents.
+// intoOuts reports whether an out argument is passed. Intermediate ops write to it without the dispatcher, which handles tangents.
 func (p *pushed) intoOuts() bool {
 	return slices.ContainsFunc(p.Args[:p.Outs], func(v any) bool {
 		t, ok := v.(**tensor.Tensor)
@@ -264,7 +264,7 @@ func (p *pushed) intoOuts() bool {
 	})
 }
 
-// discard gives up what the call has made so far.
+// discard releases the results that the call has made so far.
 func (p *pushed) discard() {
 	for _, t := range p.Made() {
 		if !slices.Contains(p.Written(), t) {
@@ -281,7 +281,7 @@ func (p *pushed) discard() {
 	}
 }
 
-// zeros are the tangent of what has none.
+// zeros returns a zero tangent for a tensor without one.
 func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
 	if t.IsWrappedNumber() {
 		return p.Keep(tensor.WrappedNumber(nothing(t.DType())))
@@ -290,7 +290,7 @@ func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
 	return p.Keep(p.c.Expand(zero, slices.Clone(t.Sizes()), false))
 }
 
-// laid is a tangent that lies as a primal does, so that views of both are of the same elements, and nobody else's.
+// laid returns a tangent with the layout of its primal, so that views of both have corresponding elements, and with separate memory.
 func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	if p.shared(tangent) && !p.shared(primal) {
 		tangent = p.Keep(p.c.Clone(tangent, shape.Preserve))
@@ -298,7 +298,7 @@ func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	return p.Keep(aten.Laid(p.c, tangent, primal))
 }
 
-// sharing refuses the tangent of a view that is no view of a tangent: a write to one of them would not be one to the other.
+// sharing returns an error for the tangent of a view that is no view of a tangent: a write to one of them would not be one to the other.
 func (p *pushed) sharing(tangent *tensor.Tensor) error {
 	if tangent == nil || p.shared(tangent) {
 		return nil
@@ -306,7 +306,7 @@ func (p *pushed) sharing(tangent *tensor.Tensor) error {
 	return status.NotImplementedf("%s: inside jvp: the tangent has another memory layout, which has no such view; clone() the tensor before", p.Name)
 }
 
-// shared tells whether a result shares the memory of an operand or its tangent.
+// shared reports whether a result shares the memory of an operand or its tangent.
 func (p *pushed) shared(made *tensor.Tensor) bool {
 	memory := made.Behind().Storage()
 	return slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool {

@@ -27,7 +27,7 @@ func numbers(t *testing.T, values ...float64) *tensor.Tensor {
 	return x
 }
 
-// kept is what a step gives, until the test ends.
+// kept returns a function that releases the result of a step at the end of the test.
 func kept(t *testing.T) func(made *tensor.Tensor, err error) *tensor.Tensor {
 	return func(made *tensor.Tensor, err error) *tensor.Tensor {
 		t.Helper()
@@ -44,7 +44,7 @@ func values(x *tensor.Tensor) (all []float64) {
 	return all
 }
 
-// thread is a context with modes of its own.
+// thread returns a context with separate modes.
 func thread() aten.Ctx {
 	m := aten.Initial()
 	return aten.With(&m)
@@ -72,7 +72,7 @@ func TestTangentsOfLevelsAreTheirOwn(t *testing.T) {
 	assert.Error(t, c.JvpEnd(outer))
 }
 
-// Views have views of the tangent, so that what is written to one is written to the other.
+// Views have views of the tangent: a write to one changes the other.
 func TestViewsShareTangents(t *testing.T) {
 	c, keep := thread(), kept(t)
 	level, err := c.JvpBegin()

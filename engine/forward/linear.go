@@ -21,7 +21,7 @@ func nothing(d dtype.DType) dtype.Scalar {
 	return dtype.IntScalar(0)
 }
 
-// linear is the rule of operators that are linear in all tensors at once: the derivative is what they make of the tangents.
+// linear is the rule of operators that are linear in all tensors jointly: the derivative is the operator applied to the tangents.
 func (p *pushed) linear() {
 	switch {
 	case p.Is(aten.View) && p.tangent(p.self) == nil: // of memory without tangents
@@ -33,8 +33,7 @@ func (p *pushed) linear() {
 	}
 }
 
-// linearly makes the results and their tangents, in the place of both where the call is in place. What is refused is refused before anything
-// is written.
+// linearly returns the results and their tangents, and writes to both if the call is in place. It checks everything before it writes.
 func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
 	var from []*tensor.Tensor
 	for _, t := range p.Operands() {
@@ -71,13 +70,13 @@ func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
 	return made, slopes
 }
 
-// chooses tells whether an argument says which elements others give, which have no part in the result themselves.
+// chooses reports whether an argument only selects elements of the others, as an index does.
 func (p *pushed) chooses(i int) bool {
 	_, index := p.Args[i].(*[]ops.IndexItem)
 	return index || slices.ContainsFunc([]string{"index", "indices", "mask", "condition"}, func(name string) bool { return p.Place(name) == i })
 }
 
-// withoutNumbers puts zero in the places of numbers that become elements. The function that it gives puts them back.
+// withoutNumbers replaces scalars that become elements by zero. It returns a function that restores them.
 func (p *pushed) withoutNumbers() (back func()) {
 	var undo []func()
 	for _, name := range []string{"value", "fill_value"} {
@@ -147,7 +146,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 	p.give(written, nil)
 }
 
-// rewritten writes the results to the outputs, without tangents: in a call of its own, but for what is drawn at random, which is drawn once.
+// rewritten writes the results to the outputs, without tangents: in a second call, except for random operators, which draw once.
 func (p *pushed) rewritten(outs, made []*tensor.Tensor) []*tensor.Tensor {
 	if !p.Is(aten.Random) {
 		return p.primals()
@@ -160,8 +159,8 @@ func (p *pushed) rewritten(outs, made []*tensor.Tensor) []*tensor.Tensor {
 	return make([]*tensor.Tensor, len(made))
 }
 
-// multilinear is the rule of operators that are linear in each tensor: the derivative is the sum of what they make with each tangent in the
-// place of its primal.
+// multilinear is the rule of operators that are linear in each tensor: the derivative is the sum of the results with each tangent in place of its
+// primal.
 func (p *pushed) multilinear() (made, slopes []*tensor.Tensor) {
 	made = p.primals()
 	for i := p.Outs; i < len(p.Args); i++ {

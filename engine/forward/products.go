@@ -12,7 +12,7 @@ import (
 // recorded is a call that is recorded by itself, for what reverse differentiation makes of it.
 type recorded struct {
 	c        aten.Ctx // in which calls are recorded, whatever the thread's modes say
-	create   bool     // the history goes on before the call, and what is made of the record is recorded as well
+	create   bool     // the autograd graph continues before the call, and the derivatives are recorded, too
 	values   bool     // that of the results does, not of tangents alone
 	inputs   []*tensor.Tensor
 	tangents []*tensor.Tensor // of each of the inputs
@@ -20,7 +20,7 @@ type recorded struct {
 	spread   bool // some inputs, and with them the results, are each example's own, which they are not in the call
 }
 
-// record makes the call on inputs of its own, which change shows before: nothing else depends on them.
+// record runs the call on separate inputs, which are passed to change first: nothing else depends on them.
 func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded {
 	r := &recorded{}
 	for _, t := range p.Operands() {
@@ -40,8 +40,8 @@ func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded 
 	return r
 }
 
-// input is a tensor as a leaf, or as a view where the history goes on before it. In vmap levels around that map over an operand each batch
-// element has its own.
+// input returns a tensor as a leaf, or as a view if the autograd graph continues before it. In outer vmap levels that map over an operand, each batch
+// element has a separate one.
 func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
 	each := p.Keep(aten.Spread(p.c.Around(p.level), t, p.mapped))
 	r.spread = r.spread || len(around(each)) != len(around(t))
@@ -59,7 +59,7 @@ func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
 	return made
 }
 
-// made are the results as the caller gets them: without the history that only the record has.
+// made returns the results for the caller, without the autograd graph of the record.
 func (p *pushed) made(r *recorded) []*tensor.Tensor {
 	switch {
 	case r.spread && !p.Is(aten.Random): // another call would draw other numbers
@@ -76,7 +76,7 @@ func (p *pushed) made(r *recorded) []*tensor.Tensor {
 	return made
 }
 
-// diagonal tells whether each element of the only result depends on one element of each operand, all of one real dtype.
+// diagonal reports whether each element of the only result depends on one element of each operand, all of one real dtype.
 func (p *pushed) diagonal() bool {
 	if len(p.Results) != 1 {
 		return false
@@ -88,8 +88,8 @@ func (p *pushed) diagonal() bool {
 	})
 }
 
-// pointwise is the rule of elementwise operators. A Jacobian that is diagonal is its own transpose: the tangent of the result is what the
-// derivatives make of the tangents in the place of a gradient.
+// pointwise is the rule of elementwise operators. Their Jacobian is diagonal and equals its transpose: the tangent of the result is the gradient
+// formula applied to the tangents.
 func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 	var sizes []int64
 	for _, t := range p.Operands() {

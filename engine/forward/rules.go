@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// rules are what operators do beside what follows from their facts, by name. One that tells false leaves the call to these.
+// rules override, by operator name, the JVP derived from an operator's properties. A rule returns false to fall back to it.
 var rules = map[string]func(p *pushed) bool{
 	"detach": (*pushed).cut, "to_string": (*pushed).text, "item": (*pushed).cut,
 	"zeros_like": (*pushed).alike, "ones_like": (*pushed).alike, "full_like": (*pushed).alike, "empty_like": (*pushed).alike,
@@ -37,7 +37,7 @@ func (p *pushed) alike() bool {
 	return true
 }
 
-// likeOther is the rule of reshape_as, which looks at nothing but the sizes of the other tensor.
+// likeOther is the rule of reshape_as, which uses only the sizes of the other tensor.
 func (p *pushed) likeOther() bool {
 	t, err := p.c.Reshape(p.self, slices.Clone(p.Operands()[1].Sizes()))
 	p.Check(err)
@@ -45,7 +45,7 @@ func (p *pushed) likeOther() bool {
 	return true
 }
 
-// strided is the rule of operators that tell where elements lie in the storage, which is not that of the tangent unless both are alike.
+// strided is the rule of operators that return storage positions of elements. They differ for the tangent unless both have the same layout.
 func (p *pushed) strided() bool {
 	primal, tangent := p.primal(p.self), p.tangent(p.self)
 	if tangent != nil && (primal.Offset() != tangent.Offset() || !slices.Equal(primal.Strides(), tangent.Strides()) || primal.Behind().Storage().Nbytes() != tangent.Behind().Storage().Nbytes()) {
@@ -90,7 +90,7 @@ func (p *pushed) added() bool {
 	return true
 }
 
-// text is what a tensor prints as: the primal, with the tangent behind.
+// text returns the printed form: the primal, followed by the tangent.
 func (p *pushed) text() bool {
 	text := func(part func(t *tensor.Tensor) *tensor.Tensor) string {
 		p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return part(t) })

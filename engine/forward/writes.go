@@ -10,9 +10,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// receive prepares the tensors that the call writes to for a tangent: the function that it returns gives them, and all that see their memory,
-// tangents of zeros where they have none. What cannot have one is refused before, and nothing has changed. What is written to tangents is made
-// of from.
+// receive prepares the tensors that the call writes to for a tangent: the function that it returns makes them, and all tensors that share their
+// memory, pairs with zero tangents if they have none. Errors are returned before anything changes. from are the tensors that the written tangents are
+// computed from.
 func (p *pushed) receive(from []*tensor.Tensor) (commit func()) {
 	var commits []func()
 	for _, t := range p.Written() {
@@ -34,8 +34,8 @@ func (p *pushed) receive(from []*tensor.Tensor) (commit func()) {
 	}
 }
 
-// spread gives each batch element of the vmap levels around a tangent of its own to write to, where tangents alone are mapped over. Nobody
-// else may see the memory of the tangent.
+// spread returns a function that expands the tangent to separate elements for each batch element of the outer vmap levels, if only tangents are
+// mapped over. The memory of the tangent may not be shared.
 func (p *pushed) spread(t *tensor.Tensor, from []*tensor.Tensor) (commit func()) {
 	w := t.Wrapped()
 	alone := w.Tangent.Alone()
@@ -98,7 +98,7 @@ func around(t *tensor.Tensor) (levels []*tensor.Level) {
 	return levels
 }
 
-// lying is a tangent in the memory of zeros that lies there as t does in its own.
+// lying returns a tangent in the memory of zeros, with the geometry that t has in its memory.
 func (p *pushed) lying(t, zeros *tensor.Tensor) *tensor.Tensor {
 	w := t.Wrapped()
 	switch {
@@ -120,15 +120,15 @@ func (p *pushed) placed(zeros *tensor.Tensor, sizes, strides []int64, offset int
 	return p.Keep(tensor.Wrap(p.Name, all, w.Level))
 }
 
-// unwritten are the zeros of a tangent that is to be written to. In transforms around each example has its own: what is written may be
-// another number for each, though the primal is the same for all.
+// unwritten returns the zeros of a tangent that is to be written. In outer transforms each batch element has separate ones, since the written values
+// may differ, even with the same primal.
 func (p *pushed) unwritten(primal *tensor.Tensor) *tensor.Tensor {
 	each := p.Keep(p.c.Around(p.level).VmapSpread(primal))
 	return p.Keep(p.c.ZerosLike(each, each.DType(), tensor.NoLayout, each.Device(), shape.Preserve))
 }
 
-// keepRead has a call that is recorded read copies of the operands that it writes to: their history needs them as they were. The function
-// that it gives ends that.
+// keepRead makes a recorded call read copies of the operands that it writes to, since the autograd graph needs the former values. The function that
+// it returns ends that.
 func (p *pushed) keepRead(outs []*tensor.Tensor) (end func()) {
 	operands := p.Operands()
 	if !p.c.Recording() || !slices.ContainsFunc(operands, (*tensor.Tensor).SlopeWanted) {

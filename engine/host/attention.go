@@ -17,11 +17,10 @@ var (
 )
 
 const (
-	// A tile has the weights of so many queries for so many keys, and between its rows a gap, without which columns would meet in few lines
-	// of the cache.
+	// A tile holds the weights of queryBlock queries for keyBlock keys. A gap between its rows keeps its columns from mapping to few cache lines.
 	queryBlock, keyBlock, tileGap = 128, 256, 16
-	// Keys and values of a block are packed for many queries where a thread's tiles and panels, of at most so many columns each, take so
-	// many bytes at most.
+	// Keys and values of a block are packed for many queries if a thread's tiles and packed panels, of at most panelColumns columns each, fit
+	// attentionBytes.
 	panelColumns, attentionBytes = 32, 1 << 20
 )
 
@@ -37,7 +36,7 @@ type attentionArgs struct {
 	causal, packs                                                              int32
 }
 
-// unattended tells whether there is nothing to make, of however many heads.
+// unattended reports whether there is nothing to make, of however many heads.
 func unattended(w launch.Attention) bool {
 	wanted := w.Given == nil
 	for _, t := range w.Of {
@@ -58,7 +57,7 @@ func attend(op string, w launch.Attention) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	queries, keys := ceiling(a.rows, queryBlock), ceiling(a.keys, keyBlock)
-	each := max(queries*keys, 1) // pieces of a head's work
+	each := max(queries*keys, 1) // work items per head
 	grain := func(share int64) int64 {
 		return max(productGrain/(min(a.rows, queryBlock)*min(a.keys, keyBlock)*(a.width+a.valueWidth)*share+matrixCost), 1)
 	}
@@ -87,7 +86,7 @@ func attend(op string, w launch.Attention) error {
 	return nil
 }
 
-// workspace is what a thread needs, in bytes, and tells the kernels whether it packs.
+// workspace returns the scratch memory per thread in bytes. It sets packs for the kernels.
 func (a *attention) workspace(gradient bool) int64 {
 	tiles, panels := int64(1), ceiling(a.width, panelColumns)+ceiling(a.valueWidth, panelColumns)
 	if gradient { // keys are there in rows, too
@@ -101,7 +100,7 @@ func (a *attention) workspace(gradient bool) int64 {
 	return bytes
 }
 
-// attention is what the calls for all heads have in common.
+// attention holds the arguments that the calls for all heads share.
 type attention struct {
 	attentionArgs
 	fn          uintptr

@@ -42,7 +42,8 @@ func (c *convolver) results() {
 	c.byBoxes(k, c.weights(), c.Results, c.Images, at(c.Results, 0))
 }
 
-// images makes images of results: those elements that are a stride apart are results of a convolution themselves.
+// images computes the images from the results (a transposed convolution). The elements at a distance of one stride are themselves the results of a
+// convolution.
 func (c *convolver) images() {
 	k := kernel.Convolution{Bias: c.biasOf()}
 	var lists [3][]phase
@@ -68,7 +69,7 @@ func (c *convolver) images() {
 	}
 }
 
-// fillImages writes to images what elements are that no tap reaches: the bias, or zero.
+// fillImages fills images with the value of elements that no kernel element reaches: the bias, or zero.
 func (c *convolver) fillImages() {
 	if c.Bias == nil {
 		c.Do(func() error { return fill(c.Op, launch.Filling{To: c.Images, Value: dtype.IntScalar(0)}) })

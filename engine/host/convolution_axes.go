@@ -18,11 +18,11 @@ var convolutionTurnKernel = kernel.Get("convolution_turn")
 // convolutionGrain is the number of multiplications below which work is not split, and roomBytes the scratch of a thread.
 const convolutionGrain, roomBytes = 1 << 18, 1 << 20
 
-// convolver does a convolution in three dimensions, of which the first ones may have nothing but one element, one tap and one position.
+// convolver computes a convolution in three dimensions. Unused dimensions come first and have a single element, kernel element and position.
 type convolver struct {
 	owner.Scope
 	launch.Convolution
-	d, unit dtype.DType // of the tensors, and of what is multiplied
+	d, unit dtype.DType // of the tensors, and of the factors of products
 	axes    [3]axis
 	taps    int64
 	apart   int64 // examples that are convolved by themselves
@@ -35,7 +35,7 @@ type axis struct {
 	stride, padding, dilation        int64
 }
 
-// place finds the axes. Those that are nothing but one element come first, and the examples take the place of the first of them.
+// place sets the axes. Axes of a single element come first, and the batch replaces the first of them.
 func (c *convolver) place() {
 	var axes []axis
 	for i := range c.Stride {
@@ -62,7 +62,7 @@ func (c *convolver) place() {
 	}
 }
 
-// rank is 0 for an axis that is nothing but one element.
+// rank returns 0 for an axis with a single element and kernel element, and 1 for others.
 func (a axis) rank() int {
 	if a.image == 1 && a.taps == 1 && a.positions == 1 && a.padding == 0 {
 		return 0
@@ -118,8 +118,8 @@ func (c *convolver) biasOf() uintptr {
 	return at(bias, 0)
 }
 
-// phase is one of the sets of elements along an axis that are a stride apart: the first element, the first tap that reaches them, and how many taps
-// on the next one is.
+// phase is the set of elements along an axis at a distance of one stride: start is its first element, first the first kernel element that reaches it,
+// and each the step to the next such kernel element.
 type phase struct {
 	start, first, each int64
 	axis               kernel.Axis
@@ -130,7 +130,7 @@ func (a axis) phases() (list []phase) {
 	common := gcd(a.stride, a.dilation)
 	each := a.stride / common
 	for t := range min(each, a.taps) {
-		// Tap t and element e meet position (e + padding - t * dilation) / stride.
+		// Kernel element t and image element e contribute to position (e + padding - t * dilation) / stride.
 		start := modulo(t*a.dilation-a.padding, a.stride)
 		if start >= a.image {
 			continue

@@ -11,10 +11,10 @@ import (
 var convolutionKernel = kernel.Get("convolution")
 
 const (
-	// Boxes of positions are made smaller until what a thread needs for one fits roomBytes, of which the second cache has the sums, up to
-	// sumBytes, at hand, and until each thread gets blocksPerThread boxes, but for those of fewer than leastLanes positions.
+	// Boxes of positions are halved until a thread's scratch memory for one fits roomBytes, with the sums, up to sumBytes, in the L2 cache, and until
+	// each thread gets blocksPerThread boxes. Boxes of fewer than leastLanes positions are not halved.
 	sumBytes, leastLanes = 1 << 19, 192
-	// rowBlock is the most rows of weights that share a slab, and leastRows the fewest that it is filled for by several threads.
+	// rowBlock is the largest number of weight rows per im2col tile, and leastRows the smallest for which several threads fill separate tiles.
 	rowBlock, leastRows = 256, 32
 )
 
@@ -32,7 +32,7 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	p.WeightGroup, p.WeightRow, p.BiasGroup = p.rows*p.depth, p.depth, p.rows
 	p.ResultGroup, p.ResultRow = p.rows*to.Strides()[1], to.Strides()[1]
 	p.together = 1
-	if p.Channels == 1 && p.rows == 1 && p.ImageGroup == 1 && p.ResultGroup == 1 { // side by side, in the lanes of vectors
+	if p.Channels == 1 && p.rows == 1 && p.ImageGroup == 1 && p.ResultGroup == 1 { // channels are adjacent: they are vector lanes
 		p.together = p.groups
 	}
 	work, apart := p.cut(unit), p.groups/p.together
@@ -68,7 +68,7 @@ type cutting struct {
 	kernel.Convolution
 	run                           uintptr
 	examples, groups, rows, depth int64 // of all calls, and products for each element
-	together                      int64 // groups that are one piece of work
+	together                      int64 // groups per work item
 	box                           [3]int64
 	block                         int64
 }

@@ -26,7 +26,7 @@ func (c *convolver) kernels() {
 		k.Box[i], k.TapSteps[i] = a.positions, a.tapStep
 		work *= a.positions
 	}
-	if rows < fewRows { // which take no panels
+	if rows < fewRows { // which use no packed panels
 		mostLanes = 4096
 	}
 	for k.Box[0]*k.Box[1]*k.Box[2] > mostLanes && halve(&k.Box) {

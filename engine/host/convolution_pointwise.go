@@ -9,11 +9,11 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// pointwise is a convolution of one tap that meets every element: a product of matrices for each example, or a single one where the elements of all
-// examples lie a step apart.
+// pointwise is a convolution with one kernel element that covers every input element: a matrix product per batch element, or a single one if the
+// elements of all batch elements have one stride.
 type pointwise struct{ products }
 
-// pointwise does a convolution as one of those, and tells whether it is one.
+// pointwise does a convolution as one of those, and reports whether it is one.
 func (c *convolver) pointwise() bool {
 	for _, a := range c.axes {
 		if a.taps != 1 || a.stride != 1 || a.padding != 0 || a.image != a.positions {
@@ -56,7 +56,7 @@ type pixels struct {
 	exampleStep, channel, step int64
 }
 
-// pixelsOf tells whether the elements of each channel lie a step apart.
+// pixelsOf returns the elements of each channel as pixels. ok is false if their stride is not uniform.
 func pixelsOf(t *tensor.Tensor) (p pixels, ok bool) {
 	sizes, strides := t.Sizes(), t.Strides()
 	p = pixels{t: t, examples: sizes[0], count: shape.Product(sizes[2:]), exampleStep: strides[0], channel: strides[1]}
@@ -67,7 +67,7 @@ func pixelsOf(t *tensor.Tensor) (p pixels, ok bool) {
 	return p, ok
 }
 
-// join takes those of all examples together where they lie a step apart, too.
+// join merges the batch into one matrix if the elements of all batch elements have one stride. It reports whether it did.
 func (p *pixels) join() bool {
 	switch {
 	case p.examples == 1:
@@ -87,7 +87,8 @@ func (p *pointwise) matrices(x pixels) *tensor.Tensor {
 	})
 }
 
-// each writes the products of kernels and matrices, and a bias for each row, to others. Where channels are adjacent there, it writes them turned.
+// each writes the products of kernels and matrices, plus the bias of each row, to to. If channels are adjacent in to, it computes the transposed
+// products.
 func (p *pointwise) each(to, kernels, matrices, bias *tensor.Tensor) {
 	beta := dtype.IntScalar(0)
 	kernels = p.Step(func() (*tensor.Tensor, error) {

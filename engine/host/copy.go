@@ -102,7 +102,7 @@ func triangle(_ string, w launch.Triangle) error {
 		return nil
 	}
 	rows, columns := t.Sizes()[t.Dim()-2], t.Sizes()[t.Dim()-1]
-	diagonal := min(max(w.Diagonal, -rows), columns) // beyond the matrix, all diagonals are alike
+	diagonal := min(max(w.Diagonal, -rows), columns) // all diagonals beyond the matrix have the same result
 	size := t.DType().Size()
 	bytes := bytesOf(t)
 	for r := range t.Numel() / columns {

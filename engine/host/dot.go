@@ -14,7 +14,7 @@ import (
 
 var dotKernel, sumKernel = kernel.Get("dot"), kernel.Get("sum")
 
-// dotPiece is the number of products that one call sums; pieces are added in order.
+// dotPiece is the number of products that one call sums. The partial sums are added in order.
 const dotPiece = 1 << 16
 
 // dot sums the products of two vectors.

@@ -30,7 +30,7 @@ func draw(op string, w launch.Drawing) error {
 	return s.Err
 }
 
-// drawCounted draws the elements of a tensor that is not contiguous by their indices, which are row-major however they lie.
+// drawCounted draws the elements of a non-contiguous tensor by their row-major indices, whatever their layout.
 func drawCounted(op string, w launch.Drawing) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()

@@ -57,7 +57,7 @@ func elementwise(op string, w launch.Elementwise) error {
 	return nil
 }
 
-// anywhere tells whether a kernel without outputs finds what it looks for: it stops once the flag in its parameters is set.
+// anywhere reports whether a kernel without outputs finds a match: it stops once the flag in its parameters is set.
 func anywhere(op string, w launch.Elementwise) (bool, error) {
 	row, err := w.Kernel.For(op, w.Compute)
 	if err != nil || w.Operands[0].Numel() == 0 {
@@ -74,7 +74,7 @@ func anywhere(op string, w launch.Elementwise) (bool, error) {
 	return seek(l, func(flag *int64) bool { return *flag != 0 }) != nil, nil
 }
 
-// seek runs a kernel that leaves what it finds in its parameters, and gives those of a piece that found something, nil where none did.
+// seek runs a kernel that reports a match in its parameters. It returns the parameters of a part with a match, or nil.
 func seek[T any](l *kernel.Loop, found func(*T) bool) *T {
 	var at atomic.Pointer[T]
 	split(l, func(piece *kernel.Loop) {
@@ -119,7 +119,7 @@ func once(l *kernel.Loop) {
 	}
 }
 
-// apart tells whether the memory between the first and the last byte of every output is free of inputs.
+// apart reports whether the memory between the first and the last byte of every output is free of inputs.
 func apart(l *kernel.Loop) bool {
 	span := func(k int32) (lo, hi uintptr) {
 		lo, hi = l.Data[k], l.Data[k]+uintptr(l.Memory[k].Size())
@@ -139,8 +139,8 @@ func apart(l *kernel.Loop) bool {
 	return true
 }
 
-// runTiny serves a few elements of one dtype that lie side by side, and reports whether that is what the operands are. One
-// may be a number of another dtype.
+// runTiny runs the Go loop for a few contiguous elements of one dtype; one operand may be a scalar of another dtype. It returns false if the operands
+// do not qualify.
 func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 	n := operands[0].Numel()
 	if n > kernel.TinyLimit {
@@ -173,7 +173,7 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 	return true
 }
 
-// split runs l, cut along its longest outer dimension into pieces for several threads where it is large.
+// split runs l. It divides a large l along its longest outer dimension for several threads.
 func split(l *kernel.Loop, run func(*kernel.Loop)) {
 	total := int64(1)
 	for _, s := range l.Sizes[:l.Ndim] {

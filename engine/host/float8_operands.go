@@ -54,7 +54,7 @@ func decoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return made
 }
 
-// encoded is what stands in for an output that needsFloat8; store copies it there.
+// encoded returns t, or, if t needsFloat8, a temporary output, which store copies to t.
 func encoded(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if !needsFloat8(t, d) {
 		return t

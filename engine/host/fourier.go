@@ -22,14 +22,14 @@ var (
 	fftPlanKernel = kernel.Get("fft_plan")
 )
 
-// planKey is what plans differ by.
+// planKey identifies a plan.
 type planKey struct {
 	d              dtype.DType
 	n              int64
 	real, adjacent bool
 }
 
-// fftPlan is how a transform is taken apart, with its roots of unity. Nothing changes it once it is made.
+// fftPlan is the factorization of a transform, with its roots of unity. It is immutable.
 type fftPlan struct {
 	key planKey
 	kernel.FFTPlan
@@ -130,7 +130,7 @@ func scratches(s *owner.Scope, bytes, pieces int64) chan uintptr {
 	return list
 }
 
-// shareRooms has threads share n pieces of work, each with a scratch of its own.
+// shareRooms distributes n work items over threads. Each thread has a scratch buffer of the given size.
 func shareRooms(s *owner.Scope, bytes, n, grain int64, f func(begin, end int64, room uintptr)) {
 	rooms := scratches(s, bytes, n)
 	if s.Err != nil {
@@ -206,7 +206,7 @@ func fourierAlong(op string, to, from *tensor.Tensor, dim int, inverse bool, sca
 	return err
 }
 
-// wholeLines gives each thread lines of its own.
+// wholeLines distributes the lines over threads.
 func wholeLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines int64) error {
 	grain := max(Grain/(8*f.N), 1)
 	rooms := make(chan *kernel.FFT, min(int64(parallel.Threads()), (lines-1)/grain+1))
@@ -228,7 +228,7 @@ func wholeLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines 
 	return nil
 }
 
-// share gives a call the scratch of a line.
+// share returns a call the scratch of a line.
 func share(s *owner.Scope, plan *fftPlan, f *kernel.FFT) {
 	f.Shared = scratch(s, plan.SharedBytes+f.CopyBytes+f.MadeBytes)
 	f.Copy = f.Shared + uintptr(plan.SharedBytes)
@@ -260,7 +260,7 @@ func sharedLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines
 	return nil
 }
 
-// linesOf describes the lines along dim, in an order in which neighbours lie close together, and counts them.
+// linesOf describes the lines along dim, in an order with consecutive lines close in memory, and returns their number.
 func linesOf(f *kernel.FFT, to, from *tensor.Tensor, dim int) int64 {
 	in, out := from.DType().Size(), to.DType().Size()
 	f.In, f.Out = uintptr(from.Data()), uintptr(to.Data())

@@ -22,7 +22,7 @@ func forgetPlans() {
 	}
 }
 
-// kept counts the plans that are kept, and the bytes of which each says that it has them.
+// kept returns the number of cached plans and their total size in bytes.
 func kept(t *testing.T) (count int, bytes int64) {
 	plans.Lock()
 	defer plans.Unlock()

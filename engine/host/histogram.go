@@ -21,7 +21,7 @@ type histogramArgs struct {
 	size, bad                     int64
 }
 
-// count adds up what occurs how often.
+// count computes a histogram.
 func count(op string, w launch.Counting) error {
 	args := histogramArgs{n: w.In.Numel(), size: w.To.Numel(), in: at(w.In, 0), out: at(w.To, 0), weights: atOr0(w.Weights)}
 	fn, err := bincountKernel.For(op, w.In.DType())
@@ -44,7 +44,7 @@ func histogram(op string, w launch.Histogram) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	dims := int64(len(w.Edges))
-	grid := s.Keep(tensor.Empty(op, []int64{2 * dims}, dtype.Int64, device.Host)) // where the edges lie, and the numbers of bins
+	grid := s.Keep(tensor.Empty(op, []int64{2 * dims}, dtype.Int64, device.Host)) // the edges, and the numbers of bins
 	if s.Err != nil {
 		return s.Err
 	}
@@ -56,7 +56,7 @@ func histogram(op string, w launch.Histogram) error {
 	return nil
 }
 
-// atOr0 is the address of a contiguous tensor, 0 where there is none.
+// atOr0 returns the address of a contiguous tensor, or 0 for nil.
 func atOr0(t *tensor.Tensor) uintptr {
 	if t == nil {
 		return 0

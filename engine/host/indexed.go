@@ -18,7 +18,7 @@ import (
 // places mirrors place_params of places.h.
 type places struct{ step, size, bad, failed, checked, wrap int64 }
 
-// missed tells whether an index was out of range.
+// missed reports whether an index was out of range.
 func (p *places) missed() bool { return p.failed != 0 }
 
 const (
@@ -73,12 +73,12 @@ func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, op
 	return nil
 }
 
-// usedOften tells whether the elements of an index are used often enough to check them apart: its strides of 0 repeat them.
+// usedOften reports whether the elements of an index are used often enough for a separate check: strides of 0 repeat them.
 func usedOften(out, index *tensor.Tensor) bool {
 	return out.Numel() >= copiedFrom && distinct(index)*reuse <= out.Numel()
 }
 
-// distinct counts the elements of t that have a place of their own.
+// distinct returns the number of elements of t at distinct addresses.
 func distinct(t *tensor.Tensor) int64 {
 	n := int64(1)
 	for d, size := range t.Sizes() {
@@ -120,7 +120,7 @@ func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) 
 	return s.Give(bytes)
 }
 
-// checkBounds refuses an index with an element out of range: the first of several, whatever the number of threads.
+// checkBounds returns an error for an index with an element out of range: the first of several, whatever the number of threads.
 func checkBounds(op string, w launch.Bounds) error {
 	if w.Index.Numel() == 0 {
 		return nil

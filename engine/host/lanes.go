@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
-// scan runs a kernel along lanes, which threads share.
+// scan runs a kernel along a dimension, over lanes that are distributed over threads.
 func scan(op string, w launch.Lanes) error {
 	if w.Out.Numel() == 0 {
 		return nil

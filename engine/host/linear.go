@@ -38,7 +38,7 @@ func linearAlgebra(op string, l launch.LinearAlgebra) error {
 	}
 	w.m, w.n = shape.Matrix(l.A.Sizes())
 	w.batch = shape.Product(shape.Batch(l.A.Sizes()))
-	// Routines count what they take for their work too: blocks of the longer side, and some of the squares of the shorter one.
+	// LAPACK routines also compute workspace sizes with these integers: blocks of the longer side, and a few squares of the shorter one.
 	if short, long := min(w.m, w.n), max(w.m, w.n); !blas.Reaches(64*long, 8*short*short) {
 		return status.NotImplementedf("%s: a matrix of %d by %d takes more than the integers of this OpenBLAS hold, which have 32 bits; %s may name one with 64",
 			op, w.m, w.n, blas.Variable)

@@ -15,7 +15,7 @@ const (
 	blockWidth = 64
 	// sharedWork is the number of multiplications from which threads share the rows of a product.
 	sharedWork = 1 << 19
-	// sharedRows is the number of rows from which threads share one matrix, where there are not as many matrices as threads.
+	// sharedRows is the number of rows from which threads share one matrix, if there are fewer matrices than threads.
 	sharedRows = 128
 )
 
@@ -30,8 +30,7 @@ type block struct {
 // turned is the transpose.
 func (b block) turned() block { return block{b.at, b.cols, b.rows, b.column, b.row} }
 
-// blocks computes with parts of matrices of one dtype. It halves what it is to do until kernels take it, so that most of the work is in
-// matrix products.
+// blocks computes with submatrices of one dtype. It halves a task until kernels can process it, so that most of the time is spent in matrix products.
 type blocks struct {
 	d                                  dtype.DType
 	size                               int64
@@ -67,8 +66,8 @@ func (k *blocks) part(b block, i, j, rows, cols int64) block {
 	return block{unsafe.Add(b.at, (i*b.row+j*b.column)*k.size), rows, cols, b.row, b.column}
 }
 
-// width is how many of n columns one thread works on at a time: the more, the fewer times what they are multiplied with is packed. Kernels
-// make the same of any number, but OpenBLAS, which multiplies complex numbers, may not.
+// width returns how many of n columns one thread processes at a time: with more columns, the other operand is packed less often. The kernels' results
+// do not depend on it; those of OpenBLAS, used for complex products, may.
 func (k *blocks) width(n, threads int64) int64 {
 	if k.d.IsComplex() {
 		return blockWidth

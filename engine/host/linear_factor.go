@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// givePivots and takePivots move pivots between LAPACK's memory, which has integers of its own, and the operand.
+// givePivots and takePivots copy pivots between LAPACK's memory, with its integer type, and the operand.
 func (w *matrixWork) givePivots(i int64, memory unsafe.Pointer) {
 	for k := range w.rowPivots(i) {
 		w.rowPivots(i)[k] = int32(tensor.Get(pivot(memory, k), blas.Integer()).Int())
@@ -137,7 +137,7 @@ func (w *matrixWork) factorLDL() {
 	})
 }
 
-// withoutNumbers gives a matrix that is not finite factors that are NaN, where LAPACK leaves what it comes to after the first NaN as it is.
+// withoutNumbers fills the factors of a non-finite matrix with NaN. LAPACK leaves the elements after the first NaN unfactored.
 func (w *matrixWork) withoutNumbers(i int64) {
 	nan := dtype.FloatScalar(math.NaN())
 	for column := range w.n {

@@ -54,7 +54,7 @@ func (w *matrixWork) small() bool {
 	return true
 }
 
-// start is the address of an operand, 0 where there is none.
+// start returns the address of an operand, or 0 for nil.
 func start(t *tensor.Tensor) uintptr {
 	if t == nil {
 		return 0

@@ -91,12 +91,12 @@ func (w *matrixWork) solveLDL() {
 	})
 }
 
-// leastSquares solves by one of four routines, of which the columns of A, those of B, and what lies between these and the info differ.
+// leastSquares solves by one of four LAPACK routines. Their arguments differ between B and info.
 func (w *matrixWork) leastSquares() {
 	rows, right := shape.Matrix(w.B.Sizes())
 	short, long := min(w.m, w.n), max(w.m, w.n)
 	arguments := []blas.Argument{blas.Int(w.m), blas.Int(w.n), blas.Int(right), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.Int(rows)}
-	a, work := 3, 7 // the places of A and of the memory
+	a, work := 3, 7 // the argument positions of A and of the workspace
 	name := map[launch.Driver]string{launch.GELS: "gels", launch.GELSY: "gelsy", launch.GELSD: "gelsd", launch.GELSS: "gelss"}[w.Driver]
 	if w.Driver == launch.GELS {
 		arguments = append([]blas.Argument{blas.Letter('N')}, arguments...)
@@ -106,7 +106,7 @@ func (w *matrixWork) leastSquares() {
 		work = 10
 	}
 	arguments = append(arguments, blas.At(nil), blas.Int(0))
-	// What else is needed beside the memory: for the order of columns, real numbers, and integers.
+	// In addition to the workspace: the column order, real numbers, and integers.
 	more := []int64{8 * w.n}
 	real := w.d.ToReal()
 	if w.d.IsComplex() && w.Driver != launch.GELS {

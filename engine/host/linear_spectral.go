@@ -16,7 +16,7 @@ func wanted(vectors bool) blas.Argument {
 	return blas.Letter('N')
 }
 
-// give hands memory to a call: the pieces to the places, each followed by the number of its elements.
+// give passes memory to a LAPACK call: buffer k at argument position places[k], followed by the number of its elements.
 func give(c *blas.Call, places []int, memory []unsafe.Pointer, rooms []int64, dtypes ...dtype.DType) {
 	for k, i := range places {
 		c.Set(i, blas.At(memory[k]))
@@ -51,8 +51,8 @@ func (w *matrixWork) eigenHermitian() {
 	})
 }
 
-// eigenGeneral computes eigenvalues, which LAPACK gives as complex numbers for complex matrices, and as two vectors of parts for real
-// ones, whose vectors it packs: two columns hold the parts of the vectors of a conjugate pair.
+// eigenGeneral computes eigenvalues. For complex matrices LAPACK returns complex eigenvalues. For real ones it returns the real and imaginary parts
+// as two vectors, and packs the eigenvectors of a conjugate pair into two columns, of real and imaginary parts.
 func (w *matrixWork) eigenGeneral() {
 	n := blas.Int(w.n)
 	size := w.d.Size()
@@ -107,7 +107,7 @@ func (w *matrixWork) eigenGeneral() {
 	})
 }
 
-// unpackEigen makes complex numbers of what LAPACK gives for real matrices.
+// unpackEigen converts LAPACK's packed eigenvalues and eigenvectors of real matrices to complex ones.
 func unpackEigen[T float32 | float64](w *matrixWork, i int64, memory []unsafe.Pointer) {
 	n := int(w.n)
 	at := func(address unsafe.Pointer, count int) []T { return unsafe.Slice((*T)(address), count) }
@@ -137,8 +137,7 @@ func unpackEigen[T float32 | float64](w *matrixWork, i int64, memory []unsafe.Po
 	}
 }
 
-// singularValues computes singular values, and all vectors or as many as there are values. V has its rows adjointed, as LAPACK
-// gives them.
+// singularValues computes singular values, and all vectors or as many as there are values. It returns the adjoint of V, as LAPACK does.
 func (w *matrixWork) singularValues() {
 	short, long := min(w.m, w.n), max(w.m, w.n)
 	job, left, right := blas.Letter('N'), int64(1), int64(1)

@@ -21,11 +21,11 @@ type matrixWork struct {
 	batch, m, n int64
 }
 
-// worker has what one thread needs: a function that does the task on matrix i.
+// worker runs the task on matrix i, with the buffers of one thread.
 type worker func(i int64)
 
-// each does the task on every matrix. A worker is made for each thread, out of memory of its own: pieces of so many bytes each. Nothing
-// is written before there is enough for all. work is the number of operations for one matrix.
+// each runs the task on every matrix. It allocates buffers of the given sizes for each thread and creates a worker of them. Nothing is written before
+// all are allocated. work is the number of operations per matrix.
 func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
 	w.inParts(1, work, bytes, made)
 }
@@ -49,7 +49,7 @@ func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory 
 	})
 }
 
-// eachInBlocks is each for tasks that threads can share too, as they do where there are fewer large matrices than threads.
+// eachInBlocks is each for tasks that several threads can share. They do so if there are fewer large matrices than threads.
 func (w *matrixWork) eachInBlocks(work int64, bytes []int64, made func(k *blocks, memory []unsafe.Pointer) worker) {
 	shared := w.batch < int64(parallel.Threads()) && min(w.m, w.n) >= sharedRows
 	k := blocksOf(w.d, shared)
@@ -106,14 +106,14 @@ func (w *matrixWork) address(t *tensor.Tensor, i int64) unsafe.Pointer {
 	return unsafe.Add(t.Data(), t.Numel()/w.batch*i*t.DType().Size())
 }
 
-// say notes what a call said about matrix i.
+// say records the info that a call returned for matrix i.
 func (w *matrixWork) say(i, info int64) {
 	if w.Info != nil {
 		*(*int32)(unsafe.Add(w.Info.Data(), 4*i)) = int32(info)
 	}
 }
 
-// failed tells whether something was noted about matrix i.
+// failed reports whether something was noted about matrix i.
 func (w *matrixWork) failed(i int64) bool {
 	return w.Info != nil && *(*int32)(unsafe.Add(w.Info.Data(), 4*i)) != 0
 }
@@ -150,8 +150,8 @@ func (w *matrixWork) room(name string, arguments []blas.Argument, place int) int
 	return w.rooms(name, arguments, []int{place}, w.d)[0]
 }
 
-// finite tells whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end
-// without a meaning.
+// finite reports whether all of n elements from an address on are finite; matrices that are not make iterations go on for ever, or end without a
+// meaning.
 func (w *matrixWork) finite(t *tensor.Tensor, i int64) bool {
 	return w.finiteFrom(w.address(t, i), t.Numel()/w.batch)
 }
@@ -181,7 +181,7 @@ func (w *matrixWork) finiteFrom(first unsafe.Pointer, n int64) bool {
 	return allFinite(unsafe.Slice((*float64)(first), n))
 }
 
-// ofFinite is a worker for what iterates, which it does for matrices alone of which what is read is finite.
+// ofFinite returns a worker that runs do for finite matrices only. Iterative routines may not converge for others.
 func (w *matrixWork) ofFinite(do worker, finite func(i int64) bool) worker {
 	return func(i int64) {
 		if finite(i) {
@@ -214,7 +214,7 @@ func uplo(upper bool) blas.Argument {
 	return blas.Letter('L')
 }
 
-// turned is the letter for a matrix as it is, or its adjoint.
+// turned returns LAPACK's letter for a matrix, its transpose or its adjoint.
 func (w *matrixWork) turned() blas.Argument {
 	switch {
 	case !w.Adjoint:

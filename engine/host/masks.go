@@ -32,7 +32,7 @@ type maskArgs struct {
 type maskPieces struct {
 	data   uintptr
 	n      int64
-	starts []int64 // of the selected elements of each piece; one more holds the total
+	starts []int64 // indices of the selected elements at which each block begins; one more holds the total
 }
 
 const maskPiece = 1 << 16
@@ -53,7 +53,7 @@ func countMask(mask *tensor.Tensor) maskPieces {
 
 func (m *maskPieces) total() int64 { return m.starts[len(m.starts)-1] }
 
-// each calls body for every piece, on several threads.
+// each calls body for every block, on several threads.
 func (m *maskPieces) each(body func(p int64, args *maskArgs)) {
 	parallel.For(int64(len(m.starts)-1), 1, func(begin, end int64) {
 		args := new(maskArgs)
@@ -65,8 +65,8 @@ func (m *maskPieces) each(body func(p int64, args *maskArgs)) {
 	})
 }
 
-// move runs a kernel that moves the selected elements of every piece, whose memory place gives. Another thread may write to
-// the mask after it was counted: no more elements are moved than there is room for.
+// move runs a kernel that copies the selected elements of every block; place sets the address. Another thread may write to the mask after it was
+// counted: args.limit keeps the kernel within the buffer.
 func (m *maskPieces) move(op string, fn uintptr, place func(p int64, args *maskArgs)) error {
 	var changed atomic.Bool
 	m.each(func(p int64, args *maskArgs) {

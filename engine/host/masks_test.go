@@ -53,7 +53,7 @@ func flat(t *testing.T, x *tensor.Tensor) []float64 {
 	return slices.Clone(elements[float64](whole))
 }
 
-// A mask that changes once it was counted selects no more than there is room for.
+// A mask that changes after it was counted selects no more elements than fit the buffer.
 func TestMasksAreCheckedWhereTheyAreUsed(t *testing.T) {
 	const n = 300
 	for _, d := range []dtype.DType{dtype.Int8, dtype.Int16, dtype.Float32, dtype.Int64, dtype.Complex128} {
@@ -101,7 +101,7 @@ func TestCountsStayInTheirMemory(t *testing.T) {
 	}
 }
 
-// 0 to what is not a number is none.
+// The power of 0 to NaN is NaN.
 func TestPowersOfNaN(t *testing.T) {
 	assert.True(t, math.IsNaN(real(power(0, complex(math.NaN(), 2)))))
 }

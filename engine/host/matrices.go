@@ -44,7 +44,7 @@ func matricesOf(t *tensor.Tensor) matrices {
 	return m
 }
 
-// factors views what is multiplied, and the product.
+// factors views the operands and the result of a product as matrices.
 func factors(w launch.Product) (a, b, c matrices) {
 	a, b, c = matricesOf(w.A), matricesOf(w.B), matricesOf(w.To)
 	if w.Turned {
@@ -53,7 +53,7 @@ func factors(w launch.Product) (a, b, c matrices) {
 	return a, b, c
 }
 
-// broadcastOf views t, which broadcasts to c, as many matrices as c has; those and rows and columns that it repeats are 0 apart.
+// broadcastOf views t, which broadcasts to c, as many matrices as c has. Repeated matrices, rows and columns have a stride of 0.
 func broadcastOf(t, c *tensor.Tensor) matrices {
 	m := matricesOf(c)
 	m.data, m.batchStep, m.row, m.column = uintptr(t.Data()), 0, 0, 0
@@ -71,10 +71,10 @@ func (m matrices) transposed() matrices {
 	return m
 }
 
-// served tells whether OpenBLAS's integers hold the sizes and steps.
+// served reports whether OpenBLAS's integers hold the sizes and steps.
 func (m matrices) served() bool { return blas.Reaches(m.rows, m.cols, m.row, m.column) }
 
-// leading gives the distance between stored rows, and whether these are the matrix's columns.
+// leading returns the distance between stored rows, and whether these are the matrix's columns.
 func (m matrices) leading() (ld int64, turned, ok bool) {
 	return iter.Leading(m.rows, m.cols, m.row, m.column)
 }

@@ -73,14 +73,14 @@ func normalize(op string, w launch.Normalization) error {
 	return nil
 }
 
-// evenly divides n things of a size into pieces that depend on these alone: their length, and how many there are.
+// evenly divides n items of a size into blocks that depend only on these: their length and number.
 func evenly(n, size int64) (length, count int64) {
 	length = max((n+maxPieces/4-1)/(maxPieces/4), pieceElements/max(size, 1), 1)
 	count = (n + length - 1) / length
 	return (n + count - 1) / count, count
 }
 
-// normalizePieces adds the sums of pieces of the units up, in their order.
+// normalizePieces sums blocks of the units and adds their sums in order.
 func normalizePieces(op string, fn uintptr, args normalizeArgs, w launch.Normalization) error {
 	length, count := evenly(w.Units, w.Runs)
 	s := owner.Scope{Op: op}
@@ -123,7 +123,7 @@ type columnsArgs struct {
 	fixed, rounded                                           int32
 }
 
-// normalizeColumns is normalize for columns: threads share pieces of the rows, and then units.
+// normalizeColumns is normalize for columns: threads share blocks of rows, and then units.
 func normalizeColumns(op string, w launch.Normalization) error {
 	matrices, columns := w.Units/w.Groups, w.Groups*w.Runs
 	length, count := evenly(w.Strips, columns)

@@ -20,8 +20,7 @@ var (
 // poolBlock is kBlock of pooling.h, the channels that share a plane of gradients.
 const poolBlock = 64
 
-// pooling runs a kernel on windows of images. Threads share rows of what is made, or planes of images to which elements are added in
-// an order.
+// pooling runs a kernel on windows of images. Threads share rows of the result, or planes of images, to which elements are added in order.
 func pooling(op string, w launch.Pooling) error {
 	fn, err := w.Kernel.For(op, w.Images.DType())
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 	tileParts = 4
 )
 
-// wideTiles tells that the kernels for real floats use vectors of 64 bytes, which OpenBLAS does on some CPUs only.
+// wideTiles is true if the kernels for real floats use 64-byte vectors, which OpenBLAS uses on some CPUs only.
 var wideTiles = kernel.Tier() == "avx512"
 
 // product multiplies matrices. Nothing is written before all that the product needs is there.
@@ -34,7 +34,7 @@ func product(op string, w launch.Product) error {
 	return s.Err
 }
 
-// multiply is product with what it needs kept in s.
+// multiply is product with temporaries owned by s.
 func (s *products) multiply(w launch.Product) {
 	switch w.Self {
 	case nil:
@@ -52,12 +52,12 @@ func (s *products) multiply(w launch.Product) {
 	}
 }
 
-// servedByBLAS tells whether a product is so large that a call of BLAS pays, and BLAS's integers hold its sizes and steps.
+// servedByBLAS reports whether a product is so large that a call of BLAS pays, and BLAS's integers hold its sizes and steps.
 func servedByBLAS(a, b, c matrices) bool {
 	return c.rows*c.cols*a.cols > smallProduct && a.served() && b.served() && c.served()
 }
 
-// multiplyByBLAS is multiply for what BLAS serves.
+// multiplyByBLAS is multiply for dtypes and layouts that BLAS supports.
 func (s *products) multiplyByBLAS(w launch.Product) {
 	c, self, d := w.To, w.Self, w.To.DType()
 	ma, mb, mc := factors(w)
@@ -136,7 +136,7 @@ func (s *products) multiplyByBLAS(w launch.Product) {
 	})
 }
 
-// computed are the matrices of t, transposed where turned says so, with their elements conjugated: BLAS conjugates what it transposes alone.
+// computed returns the matrices of t with conjugation resolved, transposed if turned is set: BLAS can conjugate only transposed operands.
 func (s *products) computed(t *tensor.Tensor, turned bool) matrices {
 	whole := launch.Computed(&s.Scope, t)
 	if s.Err != nil {

@@ -13,29 +13,28 @@ import (
 )
 
 const (
-	// Products of matrices that lie along the summed dimension, of leastAlong elements or more, read them as they lie where the first
-	// has few rows: packing the second costs as much as adding up what lies in the lanes of vectors does where there is a row for each
-	// alongSteps elements, and for each pairSteps where they are multiplied in pairs. More than skinny rows must fit into the second cache
-	// beside the other operand.
+	// Products of matrices that are contiguous along the summed dimension, of leastAlong elements or more, are computed as dot products without
+	// packing if the first operand has few rows. Below one row per alongSteps elements (pairSteps for pairs), a horizontal sum of vectors costs less
+	// than packing the second operand. More than skinny rows must fit into the L2 cache with the other operand.
 	leastAlong, alongSteps, pairSteps, alongBytes = 32, 8, 24, 1 << 19
-	// A product of at most skinny columns, and more rows, is turned over.
+	// A product of at most skinny columns, and more rows, is computed transposed.
 	skinny = 8
-	// Threads share blocks of at least so many rows and columns, multiples of the kernels' panels; a block of fewer rows than
-	// the product packs the second operand once more.
+	// Threads share blocks of at least this size, a multiple of the kernels' packed panels. A block of fewer rows than the product packs the second
+	// operand once more.
 	leastBlockRows, leastBlockColumns = 32, 32
 	// blocksPerThread is about how many blocks each thread gets, so that a late one costs little.
 	blocksPerThread = 4
-	// A first operand that lies along its rows is read where it lies; but where its columns, a multiple of cachePage apart,
-	// meet in the same few lines of the cache, a product of more than patient columns copies it.
+	// A row-contiguous first operand is read in place. But if the column stride is a multiple of cachePage, columns map to the same few cache lines,
+	// and a product of more than patient columns copies it.
 	cachePage, patient = 1 << 10, 128
-	// slabBytes is about as much of the first operand as is copied at a time, in no fewer rows than share a panel.
+	// slabBytes is the approximate size of the first operand to copy at a time, in no fewer rows than share a packed panel.
 	slabBytes, leastSlabRows = 2 << 20, 256
 	// productGrain is the number of multiplications below which work is not split. Reading the second operand costs as many
 	// as multiplying it with packingRows rows, and a matrix of a batch matrixCost more than its own.
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14
 )
 
-// productKernel computes products of one dtype; kernel.Gemm tells what it asks of the operands.
+// productKernel computes products of one dtype; kernel.Gemm describes its operands.
 type productKernel struct {
 	tiles, dots uintptr
 	left        dtype.DType // of the first operand
@@ -109,7 +108,7 @@ func (s *products) multiplyBlocks(w launch.Product) {
 	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(run, unsafe.Pointer(&p)) })
 }
 
-// readsAlong tells whether dots of so many rows of depth elements are no slower than packing is.
+// readsAlong reports whether dots of so many rows of depth elements are no slower than packing is.
 func (k productKernel) readsAlong(rows, depth int64, d dtype.DType) bool {
 	steps := int64(alongSteps)
 	if k.left == d && d.Size() == 2 {
@@ -141,8 +140,8 @@ func (s *products) multiplySlabs(n int64, w launch.Product) {
 	}
 }
 
-// readable tells whether the kernels read a first operand that lies along its rows as fast where it lies as they do a copy,
-// which takes the time of some of the product's columns.
+// readable reports whether the kernels read a row-contiguous first operand in place as fast as a copy, which costs as much as some of the product's
+// columns.
 func readable(a matrices, columns, size int64) bool {
 	return a.row == 1 && (columns <= patient || a.column*size%cachePage != 0)
 }

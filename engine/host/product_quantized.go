@@ -13,8 +13,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// bytesKernel, where the machine has it, multiplies bytes, and quantizedKernel, which gives the same, integers of 16 bits; each has
-// another one that packs the second operand.
+// bytesKernel multiplies 8-bit integers on CPUs that support it. quantizedKernel returns the same with 16-bit integers. Each has a second function
+// that packs the second operand.
 var (
 	bytesKernel, quantizedKernel         = kernel.Get("gemm_bytes"), kernel.Get("gemm_quantized")
 	packBytesKernel, packQuantizedKernel = kernel.Get("gemm_bytes_pack"), kernel.Get("gemm_quantized_pack")
@@ -53,7 +53,7 @@ func packQuantized(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
 // pastColumns is how far beyond the last column the kernels may read what there is for each.
 const pastColumns = 64
 
-// quantizedProduct multiplies matrices of integers that stand for numbers.
+// quantizedProduct multiplies matrices of integers that represent numbers.
 func quantizedProduct(op string, w launch.QuantizedProduct) error {
 	if w.To.Numel() == 0 {
 		return nil
@@ -145,7 +145,7 @@ func (s *products) rowSums(a *tensor.Tensor) *tensor.Tensor {
 	return launch.RowMajorCopy(&s.Scope, sums, dtype.Int32)
 }
 
-// eachColumn makes room for an item for each of n columns, zeros, whose address goes to at.
+// eachColumn allocates an item for each of n columns, zeros, and stores the address at at.
 func eachColumn[T any](s *products, n int64, d dtype.DType, at *uintptr) []T {
 	items := s.Keep(tensor.Empty(s.Op, []int64{n + pastColumns}, d, device.Host))
 	if s.Err != nil {
@@ -156,7 +156,7 @@ func eachColumn[T any](s *products, n int64, d dtype.DType, at *uintptr) []T {
 	return elements[T](items)
 }
 
-// itemOf is the item for column j: of one for all, of one for each, or 0 where there are none.
+// itemOf returns the item for column j from one for all columns or one for each; it is 0 without items.
 func itemOf[T int32 | float32](items []T, j int64) T {
 	switch len(items) {
 	case 0:

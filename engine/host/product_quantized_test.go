@@ -16,7 +16,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// grid makes a matrix whose rows or columns lie in memory one after the other, or that has gaps.
+// grid returns a matrix with contiguous rows or columns, or with gaps.
 func grid(t *testing.T, d dtype.DType, rows, cols int64, layout int, number func() int64) *tensor.Tensor {
 	t.Helper()
 	sizes, strides := []int64{rows, cols}, []int64{max(cols, 1), 1}
@@ -63,8 +63,7 @@ func sumsOf(w launch.QuantizedProduct) []int32 {
 	return sums
 }
 
-// Integers of the full range give the same sums on every path, and round and saturate once, whatever lies how and for any number of
-// threads.
+// Products of integers of the full range are equal on every path, and are rounded and saturated once, in any layout and for any number of threads.
 func TestQuantizedProductsAreExact(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
 	r := rand.New(rand.NewPCG(5, 6))
@@ -139,7 +138,7 @@ func expected(w launch.QuantizedProduct, sum int32, j int64) dtype.Scalar {
 	return dtype.IntScalar(int64(min(max(math.RoundToEven(float64(x))+float64(w.Zero), float64(w.Low)), float64(w.High))))
 }
 
-// Halves go to the even neighbour, numbers out of range to its ends, and NaN to the upper one.
+// Halves round to even, values out of range saturate, and NaN becomes the upper end.
 func TestQuantizedProductsRoundAndSaturate(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	scales := []float32{0.5, 1.5, 2.5, -0.5, -1.5, 126.4, 127.6, 1e9, -1e9, 3e38, inf, -inf, nan}

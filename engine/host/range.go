@@ -72,7 +72,7 @@ func parts(c complex128) [2]float64 { return [2]float64{real(c), imag(c)} }
 
 var powKernel = kernel.Get("pow")
 
-// power is base to the x; 0 to what is not a number is none. Roots of negative numbers are complex.
+// power returns base to the power of x; 0 to the power of NaN is NaN. Roots of negative numbers are complex.
 func power(base float64, x complex128) complex128 {
 	switch {
 	case imag(x) == 0 && !(base < 0 && real(x) != math.Trunc(real(x))):

@@ -21,11 +21,11 @@ var (
 // cellKinds are the kinds of cells in the kernel's terms.
 var cellKinds = map[string]int32{"tanh": kernel.TanhCell, "relu": kernel.ReluCell, "lstm": kernel.LSTMCell, "gru": kernel.GRUCell}
 
-// panelVectors are the vectors of a panel whose units are all of one gate.
+// panelVectors is the number of vectors in a packed panel with units of one gate only.
 const panelVectors = 4
 
-// stretch is the part of a step's rows whose sequences begin or end there, or do not: their first row, how many there are, the first one's
-// sequence, and its rows in the steps before and after, -1 where there is none.
+// stretch is a range of a step's rows with sequences that all begin there, all end there, or neither: its first row and number of rows, the first
+// row's sequence, and its rows in the steps before and after, or -1.
 type stretch struct{ at, rows, sequence, before, after int64 }
 
 // stretches are those of all steps, in the order of their steps in time.
@@ -107,13 +107,13 @@ func recur(op string, w launch.Recurrence) error {
 	return r.Err
 }
 
-// panelsOf says what panels hold: units of all gates, or of one.
+// panelsOf sets the size of packed panels: units of all gates, or of one.
 func (r *recurring) panelsOf(vectors, units int64) {
 	r.k.Vectors = vectors
 	r.panels = (r.units + units - 1) / units
 }
 
-// pack makes room for a packed matrix, and packs parts of it.
+// pack allocates a packed matrix and packs parts into it.
 func (r *recurring) pack(depth int64, parts ...kernel.RecurrencePacking) {
 	size := r.w.Weight.DType().Size()
 	if r.k.Weight = scratch(&r.Scope, r.panels*depth*r.k.Vectors*r.lanes*size); r.Err != nil {
@@ -139,7 +139,7 @@ func (r *recurring) step(k kernel.Recurrence) {
 	})
 }
 
-// cellWork is about as long as a cell takes, in products, and stepWork what is worth another thread.
+// cellWork is the approximate cost of a cell in products, and stepWork the work that justifies another thread.
 const cellWork, stepWork = 64, 8 * Grain
 
 // row is the address of row i of a matrix, or 0 of none.

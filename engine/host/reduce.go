@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// pieceElements is the least number of elements that a piece of one large reduction takes. Pieces depend on the shape
-	// alone and are combined in order, so that results are the same for any number of threads.
+	// pieceElements is the smallest number of elements per block of one large reduction. Blocks depend on the shape alone and are combined in order,
+	// so that results are the same for any number of threads.
 	pieceElements = 1 << 16
 	maxPieces     = 256
 	// Reductions to at most fewOutputs outputs are cut along the reduced dimensions, others along the kept ones, but not across
 	// so few columns, whose rows may be reduced several at a time.
 	fewOutputs = 64
-	// A dimension that has enough outputs for each thread is cut rather than longer ones whose pieces cost more.
+	// A dimension with enough outputs for each thread is split in preference to a longer one with more expensive blocks.
 	enough = 2
 )
 
@@ -59,7 +59,7 @@ func reduce(op string, w launch.Reduction) error {
 	return nil
 }
 
-// reducePieces cuts the longest reduced dimension and combines the pieces' totals.
+// reducePieces splits the longest reduced dimension and combines the totals of the blocks.
 func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
 	longest := 0
 	for i, s := range l.ReducedSizes[:l.Reduced] {
@@ -95,8 +95,8 @@ func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
 	return nil
 }
 
-// splitKept cuts the longest kept dimension over threads. Columns that are reduced side by side are cut where no other dimension has
-// enough for every thread: pieces of rows are slow to read.
+// splitKept splits the longest kept dimension over threads. Adjacent columns are split only if no other dimension is long enough for every thread:
+// parts of rows are slow to read.
 func splitKept(l *kernel.Reduction, work int64) {
 	longest, size := 0, int64(1)
 	for i := int(l.Kept) - 1; i >= 0; i-- {

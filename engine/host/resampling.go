@@ -14,10 +14,10 @@ import (
 
 var resampleKernel = kernel.Get("resample")
 
-// fewLanes is the number of adjacent channels below which each has taps of its own, so that registers hold several places.
+// fewLanes is the number of adjacent channels below which each channel has separate filter taps, so that registers hold several positions.
 const fewLanes = 8
 
-// resample makes images with other sizes, or takes their gradient. Threads share rows of what is made.
+// resample resizes images, or computes the gradient. Threads share rows of the result.
 func resample(op string, w launch.Resampling) error {
 	d := w.To.DType()
 	fn, err := resampleKernel.For(op, d)
@@ -54,7 +54,7 @@ func resample(op string, w launch.Resampling) error {
 		k.Axes[i] = tables[i].forKernel(d)
 	}
 	y := k.Axes[1]
-	// The rows are resampled first where there are fewer of them in the source.
+	// The rows are resampled first if the source has fewer rows than the result.
 	if d == dtype.Uint8 || (k.Axes[0].Weights != 0 || y.Weights != 0 || y.Outputs > y.Size) && k.Axes[0].Outputs*y.Outputs >= k.Axes[0].Size*y.Size {
 		k.AlongFirst = 1
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 )
 
-// taps tell how the elements of a dimension are made of those of a source: element i is the sum of weights times those at index, of
-// which there are counts[i], at index[t*outputs+i]. Without weights there is one each, which counts as it is.
+// The filter taps along one dimension: output element i is the sum over t < counts[i] of its weight t times the source element at index[t*outputs+i].
+// Without weights, each output element has one filter tap of weight 1.
 type taps struct {
 	size, outputs, most int64
 	index, counts       []int32
 	weights             []float64
 	narrow              []float32 // weights for kernels that compute in float32
-	unit                float64   // what weights are multiples of, where they are those of integers
+	unit                float64   // the common divisor of integer weights
 }
 
-// same is a dimension that stays as it is.
+// same returns the filter taps of a dimension that is not resampled.
 func same(size int64) taps {
 	t := taps{size: size, outputs: size}
 	t.nearest(func(i int64) int64 { return i })
@@ -29,7 +29,7 @@ func same(size int64) taps {
 // precision is a dtype that positions are computed in, which is that of the elements.
 type precision interface{ float32 | float64 }
 
-// small tells of images for which PyTorch has another rule of what is nearest than for large ones, signals and volumes.
+// small reports whether PyTorch uses its rule of nearest for small images, which differs from that for large ones, signals and volumes.
 func small(w launch.Resampling) bool {
 	made := w.To.Sizes()
 	if w.Transposed {
@@ -38,7 +38,7 @@ func small(w launch.Resampling) bool {
 	return len(made) == 4 && made[2]+made[3] <= 128
 }
 
-// tapsOf are those of images of a size with filter w. What one element becomes is told by scale where that is not 0.
+// tapsOf returns the filter taps for images of a size with filter w. A scale other than 0 replaces the ratio of the sizes.
 func tapsOf(d dtype.DType, w launch.Resampling, size, outputs int64, scale float64) taps {
 	nearest := w.Filter == "nearest" || w.Filter == "nearest-exact"
 	bytes := d == dtype.Uint8 && !nearest
@@ -116,7 +116,7 @@ func located[F precision](w launch.Resampling, size, outputs int64, scale float6
 	return t
 }
 
-// wholePosition is the position of the source in which that of an output lies, which is moved by so many halves.
+// wholePosition returns the source position of an output element, offset by a number of halves.
 func wholePosition(size, outputs int64, scale float64, halves int64) func(i int64) int64 {
 	if scale > 0 {
 		return func(i int64) int64 { return int64(float64(2*i+halves) / (2 * scale)) }
@@ -124,7 +124,7 @@ func wholePosition(size, outputs int64, scale float64, halves int64) func(i int6
 	return func(i int64) int64 { return (2*i + halves) * size / (2 * outputs) }
 }
 
-// nearest has one element for each, or the last one where that lies beyond.
+// nearest sets one source element for each output element, clamped to the last one.
 func (t *taps) nearest(of func(i int64) int64) {
 	t.most = 1
 	t.index = make([]int32, t.outputs)
@@ -166,7 +166,7 @@ func between[F precision](t *taps, cubic, alignCorners bool, per F) {
 	}
 }
 
-// put sets a tap at an element, or at the one at the end beyond which that lies.
+// put sets a filter tap to an element, clamped to the range of the source.
 func (t *taps) put(i, tap, element int64, weight float64) {
 	t.index[tap*t.outputs+i] = int32(min(max(element, 0), t.size-1))
 	t.weights[tap*t.outputs+i] = weight
@@ -209,7 +209,7 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// smooth has the elements that a filter reaches, which is as wide as what is made one element.
+// smooth sets the elements under an antialiasing filter, which is as wide as the source range of one output element.
 func smooth[F precision](t *taps, f filter, per F) {
 	wide := max(per, 1)
 	reach := F(f.reach) * wide
@@ -348,7 +348,7 @@ func (t taps) each(n int64) taps {
 	return r
 }
 
-// back is how far an index lies below that of the same tap of an element in front, at most.
+// back returns the largest decrease of an index from one output element to a later one, for the same filter tap.
 func (t *taps) back() int64 {
 	back := int32(0)
 	for tap := range t.most {
@@ -361,7 +361,7 @@ func (t *taps) back() int64 {
 	return int64(back)
 }
 
-// forKernel is what kernels of dtype d read, in the memory of t.
+// forKernel returns the arguments of kernels of dtype d. They refer to the memory of t.
 func (t *taps) forKernel(d dtype.DType) kernel.Taps {
 	a := kernel.Taps{Size: t.size, Outputs: t.outputs, Most: t.most, Back: t.back(), Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.index))), Unit: t.unit}
 	if t.counts != nil {

@@ -28,7 +28,8 @@ func (t *taps) matrix() map[[2]int64]float64 {
 	return m
 }
 
-// asRead tells whether tables are as kernels read them: registers of n elements from a span, and what an element is made of from slots, one for each of its taps.
+// asRead reports whether the tables meet the kernels' requirements: registers of n elements from a span, and slots for the source elements of an
+// output element, one for each filter tap.
 func asRead(t *taps, channels int64) bool {
 	back := int32(t.back())
 	for tap := range t.most {

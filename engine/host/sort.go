@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// sortSlab is about how many bytes of lines and of results are copied at a time where they do not lie as kernels want them,
-	// of no fewer lines than share what a cache reads at once, and give threads work.
+	// sortSlab is the approximate number of bytes of lines and results to copy at a time if their layout does not suit the kernels. Fewer than
+	// leastSorted lines would waste cache lines and occupy too few threads.
 	sortSlab, leastSorted = 1 << 20, 16
 )
 
@@ -44,8 +44,8 @@ func sort(op string, w launch.Sorting) error {
 	return nil
 }
 
-// sortedAtOnce is a dimension, and how much of it to take at a time; none where all lines are sorted at once. Parts of the dimension
-// that lies furthest apart are copied best.
+// sortedAtOnce returns the dimension to split and the length to process at a time, or -1 if all lines are sorted together. The dimension with the
+// largest stride copies fastest.
 func sortedAtOnce(w launch.Sorting) (dim int, most int64) {
 	var copied int64
 	for i, t := range []*tensor.Tensor{w.In, w.Values, w.Indices} {
@@ -79,7 +79,7 @@ func sortedAtOnce(w launch.Sorting) (dim int, most int64) {
 	return dim, min(sizes[dim], max(sizes[dim]/parts, (leastSorted*sizes[dim]+lines-1)/lines))
 }
 
-// alongLast tells whether a tensor is contiguous with dim as the last dimension.
+// alongLast reports whether a tensor is contiguous with dim as the last dimension.
 func alongLast(t *tensor.Tensor, dim int) bool {
 	return t.IsContiguous() && shape.Product(t.Sizes()[min(dim+1, t.Dim()):]) == 1
 }

@@ -77,7 +77,7 @@ func pieces(n, step int64, visit func(p, begin, end int64)) {
 	})
 }
 
-// grouping is the work of group: keys are the numbers of the places of all entries.
+// grouping is the state of group: keys are the positions of all entries as row-major indices.
 type grouping struct {
 	owner.Scope
 	launch.Grouping
@@ -89,7 +89,7 @@ func (s *grouping) ints(n int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n}, dtype.Int64, device.Host) })
 }
 
-// group brings places in order: two lists that rise are merged, others sorted.
+// group sorts entries by their positions: two ascending lists are merged, others are sorted.
 func group(op string, w launch.Grouping) (launch.Grouped, error) {
 	s := &grouping{Scope: owner.Scope{Op: op}, Grouping: w}
 	defer s.Close()
@@ -155,7 +155,7 @@ func (s *grouping) sort(order *tensor.Tensor) {
 		width = bits.Len64(uint64(places - 1))
 	}
 	buckets := min(bucketBits, width, bits.Len64(uint64(s.n/bucketEntries)))
-	step := max(4*Grain, (s.n+15)/16) // each piece counts for itself
+	step := max(4*Grain, (s.n+15)/16) // each block counts separately
 	count := (s.n + step - 1) / step
 	counts := s.Step(func() (*tensor.Tensor, error) {
 		return tensor.Zeros(s.Op, []int64{count, 1 << buckets}, dtype.Int64, device.Host)
@@ -202,7 +202,7 @@ func (s *grouping) merge(order *tensor.Tensor) {
 		return
 	}
 	keys, n := elements[int64](s.keys), s.Lists[0].Sizes()[1]
-	// taken tells how many of the first list are among the first `of` of all.
+	// taken reports how many of the first list are among the first `of` of all.
 	taken := func(of int64) int64 {
 		low, high := max(0, of-(s.n-n)), min(of, n)
 		for low < high {
@@ -229,7 +229,7 @@ func (s *grouping) groups() (places, starts *tensor.Tensor) {
 	}
 	args := placeGroupsArgs{keys: at(s.keys, 0), dims: int64(len(s.Sizes))}
 	copy(args.sizes[:], s.Sizes)
-	before := make([]int64, (s.n+Grain-1)/Grain+1) // groups that start before each piece
+	before := make([]int64, (s.n+Grain-1)/Grain+1) // the number of groups that start before each block
 	pieces(s.n, Grain, func(p, begin, end int64) {
 		a := args
 		a.begin, a.end = begin, end

@@ -215,7 +215,7 @@ func sparseSum(op string, w launch.SparseSum) (launch.CSR, error) {
 	return made, nil
 }
 
-// mostProducts is about how many results a piece of a sparse product has.
+// mostProducts is the approximate number of results per block of a sparse product.
 const mostProducts = 1 << 17
 
 // allColumns is the number of columns up to which rows are added up in a table of all of them.
@@ -249,7 +249,7 @@ func (s *sparseProduct) empty(d dtype.DType, n int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, []int64{n}, d, device.Host) })
 }
 
-// part is the result of some rows, in tensors of its own.
+// part is the result of some rows, in separate tensors.
 type part struct {
 	begin, end      int64
 	most            int64 // results that there can be
@@ -358,7 +358,7 @@ func (s *sparseProduct) multiply(p *part, args spgemmArgs, most []int64) error {
 		return wrong(s.Op, args.failed, args.bad)
 	}
 	p.found = args.found
-	if p.found < p.most/2 { // what is kept takes no more than it needs
+	if p.found < p.most/2 { // shrinks the saved tensors to the entries found
 		columns, values = launch.RowMajorCopy(&inner, head(&inner, columns, p.found), dtype.Int64), launch.RowMajorCopy(&inner, head(&inner, values, p.found), d)
 	}
 	var err error

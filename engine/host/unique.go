@@ -53,7 +53,7 @@ type groups struct {
 	launch.Distinct
 }
 
-// empty makes room for n rows, and their counts where these are wanted.
+// empty allocates n rows, and their counts if requested.
 func (s *groups) empty(n int64) (rows, counts *tensor.Tensor) {
 	counted := n
 	if !s.Counts {
@@ -74,7 +74,7 @@ func (s *groups) into(args *uniqueArgs, rows, counts *tensor.Tensor) {
 	}
 }
 
-// sorted gives the distinct rows in order.
+// sorted returns the distinct rows in order.
 func (s *groups) sorted(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tensor) {
 	all, counts := s.empty(args.n)
 	if s.Err != nil {
@@ -95,11 +95,10 @@ func (s *groups) sorted(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tenso
 	return s.first(all, args.found), counts
 }
 
-// consecutive gives the rows that differ from the one before. They are shared out in pieces: first the groups that start in each are
-// counted, then all are written to their places.
+// consecutive returns the rows that differ from the row before. Threads first count the groups that start in each block, then write them.
 func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.Tensor) {
 	step := max(Grain/max(args.width, 1), 1)
-	before := make([]int64, (args.n+step-1)/step+1) // groups that start before each piece
+	before := make([]int64, (args.n+step-1)/step+1) // the number of groups that start before each block
 	each := func(visit func(p int64, piece *uniqueArgs)) {
 		parallel.For(int64(len(before)-1), 1, func(begin, end int64) {
 			for p := begin; p < end; p++ {
@@ -137,7 +136,7 @@ func (s *groups) consecutive(fn uintptr, args uniqueArgs) (rows, counts *tensor.
 	return rows, counts
 }
 
-// first is a tensor of its own of the first n rows of the contiguous tensor t.
+// first returns a new tensor of the first n rows of the contiguous tensor t.
 func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
 	if s.Err != nil || t.Sizes()[0] == n {
 		return t
@@ -151,7 +150,7 @@ func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
 
 var memberKernel = kernel.Get("member")
 
-// isIn tells which values are among sorted ones.
+// isIn returns a mask of the values that are among sorted ones.
 func isIn(op string, w launch.Membership) error {
 	fn, err := memberKernel.For(op, w.Values.DType())
 	if err != nil {

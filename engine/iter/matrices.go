@@ -2,8 +2,8 @@ package iter
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// Leading gives the distance between the stored rows of a matrix whose rows and columns are row and column elements apart, and whether
-// these are its columns; ok is false where neither rows nor columns are adjacent.
+// Leading returns the leading dimension of a matrix with the strides row and column, and whether it is stored transposed. ok is false if neither rows
+// nor columns are contiguous.
 func Leading(rows, columns, row, column int64) (ld int64, turned, ok bool) {
 	step := func(size, stride, adjacent int64) (int64, bool) {
 		if size == 1 {
@@ -24,8 +24,8 @@ func Leading(rows, columns, row, column int64) (ld int64, turned, ok bool) {
 	return 0, false, false
 }
 
-// Stored is how BLAS sees a matrix or each of a batch: rows that are Lead elements apart, which are the matrix's columns where it is turned;
-// and Step elements from one matrix to the next.
+// Stored describes a matrix or a batch of matrices for BLAS: rows at a distance of Lead elements, which are the matrix's columns if it is stored
+// transposed, and Step elements from one matrix to the next.
 type Stored struct {
 	Data                       uintptr
 	Batch, Rows, Columns, Step int64

@@ -20,12 +20,12 @@ type Sharing uint8
 const (
 	Apart           Sharing = iota // nothing
 	InPlace                        // all of an input, element for element
-	Beside                         // anything: the result is then made beside the output and copied to it
+	Beside                         // anything: the result is then written to a temporary and copied to the output
 	InPlaceOrBeside                // anything, where all of an input element for element needs no copy
 )
 
-// Output is where an operator writes a result: its caller's tensor, or a fresh one. Opened, it has been checked before anything
-// changed, and To is what to write; Done hands the result over, or gives up what was fresh.
+// Output is an operator's output: the caller's tensor or a new one. Open checks it before anything changes and sets To, the tensor to write. Done
+// returns the result, or releases a new tensor after an error.
 type Output struct {
 	Op       string
 	Name     string         // of the argument; empty for out
@@ -44,7 +44,7 @@ type Output struct {
 	beside   bool // To is not the result yet
 }
 
-// Open checks Out, of which inputs may be part, and makes or resizes what is written.
+// Open checks Out, which may overlap inputs, and allocates or resizes To.
 func (o *Output) Open(inputs ...*tensor.Tensor) error {
 	if err := o.Check(inputs...); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (o *Output) Open(inputs ...*tensor.Tensor) error {
 	return o.open(inputs)
 }
 
-// Broadcast opens the output of an operator on the elements of inputs: of their common shape, on their device, and laid out as
-// PyTorch lays out what it iterates over. Out may be one of them, unless Sharing says more.
+// Broadcast opens the output of an elementwise operator on inputs: of their broadcast shape, on their device, with strides as PyTorch's
+// TensorIterator computes them. Out may be one of the inputs, unless Sharing says otherwise.
 func (o *Output) Broadcast(inputs ...*tensor.Tensor) (err error) {
 	if err = o.broadcast(inputs); err != nil {
 		return err
@@ -140,7 +140,7 @@ func openAll(outputs []*Output, inputs []*tensor.Tensor) error {
 // CopyFrom writes t, which has the result's shape, to the opened output.
 func (o *Output) CopyFrom(t *tensor.Tensor) error { return launch.Copy(o.Op, o.To, t) }
 
-// Done hands over the result, unless err tells that it could not be computed.
+// Done returns the result, unless err is not nil.
 func (o *Output) Done(err error) (*tensor.Tensor, error) {
 	if err != nil || o.beside {
 		err = o.finish(err)
@@ -180,7 +180,7 @@ func DoneAll(outputs []*Output, err error) error {
 	return err
 }
 
-// Check refuses an Out that cannot take the result. It changes nothing.
+// Check returns an error for an Out that cannot take the result. It changes nothing.
 func (o *Output) Check(inputs ...*tensor.Tensor) error {
 	out := o.Out
 	if out == nil {
@@ -208,7 +208,7 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 	return nil
 }
 
-// checkDType refuses an Out whose dtype cannot hold the result.
+// checkDType returns an error for an Out whose dtype cannot hold the result.
 func (o *Output) checkDType() error {
 	d := o.Out.DType()
 	if o.Exact && d != o.DType {
@@ -222,7 +222,7 @@ func (o *Output) checkDType() error {
 
 func (o *Output) name() string { return cmp.Or(o.Name, "out") }
 
-// checkShape refuses an Out that cannot be written in the result's shape.
+// checkShape returns an error for an Out that cannot be written in the result's shape.
 func (o *Output) checkShape(inputs []*tensor.Tensor) error {
 	if o.resizes = !slices.Equal(o.Out.Sizes(), o.Sizes); !o.resizes {
 		return Writable(o.Op, o.Out)
@@ -245,14 +245,14 @@ func (o *Output) warn() error {
 		o.name(), o.Out.Sizes(), o.Sizes)
 }
 
-// clashes tells whether writing to Out changes elements of an input that are still to be read.
+// clashes reports whether writing to Out changes elements of an input that are still to be read.
 func (o *Output) clashes(in *tensor.Tensor) bool {
 	out := o.Out
 	if in.Storage() != out.Storage() {
 		return false
 	}
 	if in == out && o.resizes {
-		return true // it is read in the shape that it has now
+		return true // it is read in its present shape
 	}
 	to := regionOf(out)
 	if o.resizes {
@@ -268,7 +268,7 @@ func (o *Output) clashes(in *tensor.Tensor) bool {
 	}
 }
 
-// apart refuses two outputs that share elements.
+// apart returns an error for two outputs that share elements.
 func (o *Output) apart(other *Output) error {
 	if o.Out == nil || other.Out == nil {
 		return nil
@@ -298,7 +298,7 @@ func (o *Output) open(inputs []*tensor.Tensor) (err error) {
 	return err
 }
 
-// resize gives Out the result's shape, and the layout that a fresh result would have.
+// resize resizes Out to the result's shape, with the layout that a new result would have.
 func (o *Output) resize() error {
 	err := o.Out.Resize(o.Op, o.Sizes)
 	if err == nil && o.Strides != nil {
@@ -315,8 +315,8 @@ func (o *Output) written() dtype.DType {
 	return o.DType
 }
 
-// direct tells whether Out itself can be written while the inputs are read. Devices may refuse work that was launched, where an Out of another
-// shape is to stay as it was: it is resized once there is a result.
+// direct reports whether Out itself can be written while the inputs are read. A device may report an error after a launch, and an Out of another
+// shape must then be unchanged: it is resized once there is a result.
 func (o *Output) direct(inputs []*tensor.Tensor) bool {
 	if o.resizes && o.Device.Type != device.CPU && launch.Known(o.Out) {
 		return false
@@ -327,7 +327,7 @@ func (o *Output) direct(inputs []*tensor.Tensor) bool {
 	return o.Sharing < Beside || !slices.ContainsFunc(inputs, o.clashes)
 }
 
-// settle makes the result out of what was written: in its own dtype, and in Out.
+// settle moves a result in a temporary to Out, or to a new tensor of the result's dtype.
 func (o *Output) settle() error {
 	to := o.Out
 	switch {
@@ -362,7 +362,7 @@ func (o *Output) moveTo(to *tensor.Tensor) error {
 	return nil
 }
 
-// cast gives To the dtype of an Out of another shape, on a device, which may refuse dtypes: Out stays as it was then.
+// cast converts To to the dtype of Out on the device, before Out is resized: the device may not support the cast, and Out must then be unchanged.
 func (o *Output) cast() error {
 	if o.Device.Type == device.CPU || o.To.DType() == o.Out.DType() {
 		return nil
@@ -374,7 +374,7 @@ func (o *Output) cast() error {
 	return o.moveTo(to)
 }
 
-// drop gives up what is not Out. There is no To then.
+// drop releases To unless it is Out, and clears it.
 func (o *Output) drop() {
 	if o.To != nil && o.To != o.Out {
 		o.To.Release()
@@ -382,7 +382,7 @@ func (o *Output) drop() {
 	o.To = nil
 }
 
-// SameDType refuses an out of another dtype than the result's.
+// SameDType returns an error for an out of another dtype than the result's.
 func SameDType(op string, out *tensor.Tensor, d dtype.DType) error {
 	if out == nil {
 		return nil
@@ -391,7 +391,7 @@ func SameDType(op string, out *tensor.Tensor, d dtype.DType) error {
 	return o.checkDType()
 }
 
-// Fits refuses a tensor that is an input too and would have to change its shape to take the result.
+// Fits returns an error for a tensor that is an input too and would have to change its shape to take the result.
 func Fits(op string, out *tensor.Tensor, sizes []int64) error {
 	if !slices.Equal(out.Sizes(), sizes) {
 		return status.Runtimef("%s: output with shape %v doesn't match the broadcast shape %v; an input keeps its shape, give another output", op, out.Sizes(), sizes)
@@ -399,7 +399,7 @@ func Fits(op string, out *tensor.Tensor, sizes []int64) error {
 	return nil
 }
 
-// Fillable refuses read-only memory. Elements may share memory where all are given the same value.
+// Fillable returns an error for read-only memory. Elements may share memory where all are given the same value.
 func Fillable(op string, t *tensor.Tensor) error {
 	if t.Storage().ReadOnly() {
 		return status.Runtimef("%s: the written-to tensor is read-only memory of another owner; clone() it first", op)
@@ -407,7 +407,7 @@ func Fillable(op string, t *tensor.Tensor) error {
 	return nil
 }
 
-// Writable refuses read-only memory, and tensors in which elements share memory.
+// Writable returns an error for read-only memory, and tensors in which elements share memory.
 func Writable(op string, t *tensor.Tensor) error {
 	if err := Fillable(op, t); err != nil {
 		return err

@@ -20,7 +20,7 @@ func floats(out *tensor.Tensor, sharing iter.Sharing, n int64) iter.Output {
 	return iter.Output{Op: "op", Out: out, Sizes: []int64{n}, DType: dtype.Float32, Device: device.Host, Sharing: sharing}
 }
 
-// What an output may share with an input, before it is resized and after.
+// The memory that an output may share with an input, before and after it is resized.
 func TestOutputsShareMemory(t *testing.T) {
 	base := zeros(t, dtype.Float32, 12)
 	even, odd := view(t, base, []int64{6}, []int64{2}, 0), view(t, base, []int64{6}, []int64{2}, 1)
@@ -93,7 +93,7 @@ func TestResizedOutputsShareMemory(t *testing.T) {
 	}
 }
 
-// Every refusal names the operator, what was given and what is wanted, and leaves the output alone.
+// Every error names the operator, the actual and the expected value, and leaves the output unchanged.
 func TestOutputsAreRefused(t *testing.T) {
 	bytes := make([]byte, 16)
 	frozen, err := tensor.FromExternal("test", unsafe.Pointer(&bytes[0]), 16, dtype.Float32, []int64{4}, []int64{1}, storage.External{}, true, device.Host)
@@ -125,7 +125,7 @@ func TestOutputsAreRefused(t *testing.T) {
 	assert.Equal(t, []int64{2}, huge.Out.Sizes())
 }
 
-// Of two outputs, neither changes where one is refused.
+// Of two outputs, neither changes where one is rejected.
 func TestTwoOutputs(t *testing.T) {
 	base := zeros(t, dtype.Float32, 8)
 	low, high := view(t, base, []int64{2}, []int64{1}, 0), view(t, base, []int64{2}, []int64{1}, 2)
@@ -153,7 +153,7 @@ func TestTwoOutputs(t *testing.T) {
 	}
 }
 
-// What a kernel writes in another dtype is converted, to a fresh result as to an output.
+// A result that a kernel writes in another dtype is converted, for a new tensor as for an output.
 func TestOutputsAreConverted(t *testing.T) {
 	for _, out := range []*tensor.Tensor{nil, zeros(t, dtype.Float64, 1)} {
 		o := iter.Output{Op: "op", Out: out, Sizes: []int64{2}, DType: dtype.Float16, Device: device.Host, RowMajor: true, Writes: dtype.Float32, Sharing: iter.Beside}
@@ -174,7 +174,7 @@ func TestOutputsAreConverted(t *testing.T) {
 	}
 }
 
-// Where there are too many elements to look at, a doubtful case counts as an overlap.
+// With too many elements to check, a doubtful case counts as an overlap.
 func TestOverlapOfManyElements(t *testing.T) {
 	const n = 1 << 27
 	many, err := tensor.EmptyStrided("test", []int64{n}, []int64{2}, dtype.Uint8, meta)

@@ -22,19 +22,18 @@ func regionOf(t *tensor.Tensor) region {
 	return region{shape.Geometry{Sizes: t.Sizes(), Strides: t.Strides(), Offset: t.Offset()}, t.DType().Size()}
 }
 
-// sameRegion tells whether two regions of a storage are the same, element for element.
+// sameRegion reports whether two regions of a storage are the same, element for element.
 func sameRegion(a, b region) bool {
 	return a.Offset == b.Offset && a.item == b.item && slices.Equal(a.Sizes, b.Sizes) &&
 		(slices.Equal(a.Strides, b.Strides) || shape.IsContiguous(a.Sizes, a.Strides) && shape.IsContiguous(b.Sizes, b.Strides))
 }
 
-// SameView tells whether two tensors are element for element the same memory.
+// SameView reports whether two tensors are element for element the same memory.
 func SameView(a, b *tensor.Tensor) bool {
 	return a.Storage() == b.Storage() && sameRegion(regionOf(a), regionOf(b))
 }
 
-// Nested tells whether the strides of t alone show that no two indices reach the same memory: each steps over all that smaller ones
-// reach.
+// Nested reports whether the strides of t alone show that no two indices reach the same memory: each steps over all that smaller ones reach.
 func Nested(t *tensor.Tensor) bool {
 	if t.IsContiguous() || t.Numel() < 2 || shape.IsDense(t.Sizes(), t.Strides()) {
 		return true
@@ -57,7 +56,7 @@ func Nested(t *tensor.Tensor) bool {
 	return true
 }
 
-// SelfOverlaps tells whether two indices of t reach the same memory.
+// SelfOverlaps reports whether two indices of t reach the same memory.
 func SelfOverlaps(t *tensor.Tensor) bool {
 	if Nested(t) {
 		return false
@@ -76,7 +75,7 @@ func SelfOverlaps(t *tensor.Tensor) bool {
 	})
 }
 
-// Disjoint refuses inputs that have memory in common with what is written to.
+// Disjoint returns an error if an input overlaps out.
 func Disjoint(op string, out *tensor.Tensor, inputs ...*tensor.Tensor) error {
 	for _, t := range inputs {
 		if t != nil && t.Storage() == out.Storage() && Overlaps(out, t) {
@@ -90,7 +89,7 @@ func shares(op string) error {
 	return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
 }
 
-// Overlaps tells whether any byte belongs to both tensors, which share a storage.
+// Overlaps reports whether any byte belongs to both tensors, which share a storage.
 func Overlaps(a, b *tensor.Tensor) bool { return overlap(regionOf(a), regionOf(b)) }
 
 func overlap(a, b region) bool {
@@ -124,8 +123,8 @@ func overlap(a, b region) bool {
 	return !mark(a, func(i int64) bool { used[i] = true; return true }) || !mark(b, func(i int64) bool { return !used[i] })
 }
 
-// apart tells whether strides alone show that two regions have no byte in common, as columns of a matrix have none: modulo a stride of one of
-// them, both lie in ranges that do not meet.
+// apart reports whether strides alone show that two regions have no byte in common, as adjacent columns of a matrix: modulo a stride of one of them,
+// they cover disjoint ranges.
 func apart(a, b region) bool {
 	for _, r := range []region{a, b} {
 		for i, stride := range r.Strides {
@@ -144,7 +143,7 @@ func apartModulo(every int64, a, b region) bool {
 	return aLength <= ahead && bLength <= every-ahead
 }
 
-// modulo is the range in which a region's bytes lie modulo a number of them: where it begins, and how many there are at most.
+// modulo returns the range of a region's bytes modulo `every`: its start, and its maximum length.
 func (r region) modulo(every int64) (from, length int64) {
 	from, length = r.Offset*r.item, r.item
 	for i, stride := range r.Strides {
@@ -157,7 +156,7 @@ func (r region) modulo(every int64) (from, length int64) {
 	return from, length
 }
 
-// bytes are the positions of the first byte and behind the last; equal where there are none.
+// bytes returns the positions of the first byte and after the last one. They are equal for an empty region.
 func (r region) bytes() (lo, hi int64) {
 	lo, hi, _ = shape.Span("", r.Sizes, r.Strides, r.Offset)
 	return lo * r.item, (hi + 1) * r.item

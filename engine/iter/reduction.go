@@ -5,7 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 )
 
-// Rows of up to shortRow elements are reduced side by side rather than each for itself.
+// Rows of up to shortRow elements are reduced several at a time.
 const shortRow = 8
 
 // dim is one dimension of a reduction: its size and its strides in bytes in the input and in the outputs.
@@ -14,8 +14,8 @@ type dim struct {
 	out      [2]int64
 }
 
-// dimList holds the dimensions of a reduction, fastest first, neighbours joined. Its methods give lists, not change one: a buffer that
-// is reached through a pointer would not stay on the stack.
+// dimList holds the dimensions of a reduction, fastest first, with adjacent ones merged. Its methods return new lists: a buffer that is changed
+// through a pointer would not stay on the stack.
 type dimList []dim
 
 // with is l with d inserted by its stride in the input.
@@ -29,7 +29,7 @@ func (l dimList) with(d dim) dimList {
 	return l
 }
 
-// joined is l with neighbours that continue each other merged.
+// joined returns l with adjacent dimensions of continuous strides merged.
 func (l dimList) joined() dimList {
 	if len(l) < 2 {
 		return l
@@ -55,8 +55,8 @@ func (l dimList) numel() int64 {
 	return n
 }
 
-// sideBySide tells whether neighbours in the fastest kept dimension are reduced together: where they lie closer than the
-// elements of one row and are many or back to back, and where rows are short.
+// sideBySide reports whether adjacent outputs of the fastest kept dimension are reduced together: if they are closer in memory than the elements of
+// one row, and many or contiguous, and if rows are short.
 func sideBySide(kept *dim, size, step, count int64) bool {
 	closer := size > 1 && kept.in < step && (kept.size >= shortRow || step == kept.in*kept.size)
 	return closer || kept.size > count && count <= shortRow

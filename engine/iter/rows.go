@@ -30,8 +30,7 @@ func OperandDType(letter byte, compute dtype.DType) dtype.DType {
 	return compute // T and X
 }
 
-// Arrange fills in data, sizes and strides: dimensions from the fastest to the slowest, neighbours joined where every
-// operand allows it.
+// Arrange sets data, sizes and strides: dimensions from the fastest to the slowest, with adjacent ones merged if every operand allows it.
 func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 	l.Outputs, l.Operands = int32(outputs), int32(len(operands))
 	sizes := operands[0].Sizes()
@@ -91,7 +90,7 @@ func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
 	l.Ndim = int32(n)
 }
 
-// joins tells whether dimension d continues loop dimension at for every operand.
+// joins reports whether dimension d continues loop dimension at for every operand.
 func joins(l *kernel.Loop, rows [][]int64, at, d int) bool {
 	for k, row := range rows {
 		if row[d] != l.Strides[k][at]*l.Sizes[at] {

@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// AlignmentRoom is how many numbers beyond the states each part of an alignment's room has.
+// AlignmentRoom is the number of scratch elements per part of an alignment, in addition to the states.
 const AlignmentRoom = C.LT_ALIGNMENT_ROOM
 
 // Alignment is an example of connectionist temporal classification; it mirrors lt_alignment.

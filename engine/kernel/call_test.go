@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// A kernel's answer arrives however deep the stack is: on the way into a call it may grow, and lie elsewhere then.
+// A kernel's results arrive in the caller's variables for any stack depth: the stack may grow, and move, on the way into the call.
 func TestAnswersArriveWhereverTheStackEnds(t *testing.T) {
 	panel := Get("lu_panel").Row(dtype.Float64)
 	column, pivots := make([]float64, 4), make([]int32, 1) // all zeros: the first pivot is one

@@ -26,7 +26,7 @@ type ConvolutionTurn struct {
 	Taps, TapSteps                       [C.LT_AXES]int64
 }
 
-// ConvolutionWeight makes weights of images and what belongs to positions; it mirrors lt_convolution_weight.
+// ConvolutionWeight holds the arguments of a convolution's weight gradient. It mirrors lt_convolution_weight.
 type ConvolutionWeight struct {
 	Image, Positions, Result, Room                                                   uintptr
 	Bytes, Images, Channels, Rows, AllRows                                           int64

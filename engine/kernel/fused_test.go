@@ -59,7 +59,7 @@ func testFused[T floating](t *testing.T, d dtype.DType, exponents int) {
 				for i := range n {
 					a[i], b[i], c[i] = number(), number(), number()
 				}
-				for i := 0; i < n; i += 2 { // what cancels
+				for i := 0; i < n; i += 2 { // cancels in sums
 					a[i] = -alpha * b[i]
 					if p := -b[i] * c[i]; alpha == 1 && r.IntN(2) == 0 && !math.IsInf(float64(p), 0) {
 						a[i] = p

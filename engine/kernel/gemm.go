@@ -16,7 +16,7 @@ type Gemm struct {
 	Alpha, Beta        [16]byte
 }
 
-// QuantizedGemm is a product of matrices of integers that stand for numbers; it mirrors lt_gemm_quantized.
+// QuantizedGemm is a product of matrices of integers that represent numbers; it mirrors lt_gemm_quantized.
 type QuantizedGemm struct {
 	Gemm
 	Offsets, Zeros, RowSums, Bias, Scales, Packed uintptr

@@ -55,7 +55,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// TierVariable forces a CPU tier when it names one that the machine supports.
+// TierVariable is the environment variable that forces a CPU tier, if the CPU supports it.
 const TierVariable = "LIBTENSOR_CPU"
 
 var tierNames = []string{"baseline", "avx2", "avx512"}
@@ -85,9 +85,9 @@ type Loop struct {
 var _ [unsafe.Sizeof(Loop{}) - C.sizeof_lt_loop]struct{}
 var _ [C.sizeof_lt_loop - unsafe.Sizeof(Loop{})]struct{}
 
-// Kernel is a named kernel: one function per dtype, 0 where there is none. Signature is that of abi.h. Of an elementwise
-// kernel, Operands are the letters of the operands, of which the first Outputs are written, Whole tells that a block may stand in
-// for these, and Fixed has a bit for every operand that must be handed to it where it lies.
+// Kernel is a named kernel: one function per dtype, 0 for unsupported ones. Signature is that of abi.h. For elementwise kernels, Operands are the
+// letters of the operands, of which the first Outputs are written. Whole is set if outputs may be replaced by a buffer. Bit k of Fixed is set if
+// operand k must be passed in place.
 type Kernel struct {
 	Name      string
 	Signature string
@@ -96,7 +96,7 @@ type Kernel struct {
 	Whole     bool
 	Fixed     uint8
 	float8    bool                     // eight-bit floats are computed on in float32
-	rows      [dtype.Count + 1]uintptr // the last one stands for dtypes that no kernel knows
+	rows      [dtype.Count + 1]uintptr // the last one represents dtypes that no kernel knows
 	tiny      [dtype.Count + 1]Tiny
 }
 
@@ -116,7 +116,7 @@ func (k *Kernel) sign(signature string) {
 	}
 }
 
-// Row is the function for dtype d, 0 where the kernel has none; Call refuses that.
+// Row is the function for dtype d, 0 where the kernel has none; Call rejects that.
 func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d.Row()] }
 
 // For is the function for dtype d, or the error that op has none.
@@ -152,10 +152,10 @@ func (k *Kernel) Compute(d dtype.DType) dtype.DType {
 // ofFloat8 are the kernels that operators run on eight-bit floats: their results are exact.
 var ofFloat8 = []string{"abs", "differs", "eq", "isfinite", "isinf", "isnan", "ne"}
 
-// Tiny is the Go form of a binary kernel for a few elements, nil where there is none.
+// Tiny returns the Go form of a binary kernel for a few elements, or nil.
 func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d.Row()] }
 
-// Has tells whether the kernel serves dtype d.
+// Has reports whether the kernel serves dtype d.
 func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d.Row()] != 0 }
 
 type table struct {
@@ -176,7 +176,7 @@ func usableTiers() []string {
 	return slices.DeleteFunc(compiledTiers(), func(tier string) bool { return !slices.Contains(runs, tier) })
 }
 
-// Unusable tells why no kernel of this build can run on this machine, nil where some can. Nothing may be computed before it was asked.
+// Unusable returns the reason why no kernel of this build can run on this CPU, or nil. It must be called before anything is computed.
 func Unusable() error { return unusable(compiledTiers(), tierNames[:int(C.lt_cpu_tier())+1]) }
 
 func unusable(compiled, runs []string) error {
@@ -198,7 +198,7 @@ var load = sync.OnceValue(func() *table {
 	return read(usable[len(usable)-1])
 })
 
-// supported tells whether the machine has the instructions of a kernel that takes more of them than its tier promises.
+// supported reports whether the CPU has the instructions of a kernel that needs more of them than its tier guarantees.
 func supported(tier, name string) bool {
 	switch name {
 	case "gemm_bfloat16", "gemm_dots_bfloat16":
@@ -266,8 +266,8 @@ func Elementwise(l *Loop) { Call(drivers.elementwise, unsafe.Pointer(l)) }
 // Copy converts operand 1 of l into operand 0.
 func Copy(l *Loop) { Call(drivers.copy, unsafe.Pointer(l)) }
 
-// onStack is never true, and escaped never set: that Call might keep an address has the compiler put what it is of on the heap. A stack
-// moves where it grows, on the way into the call too, and what a kernel wrote to where it was is lost.
+// onStack is never true, and escaped never set. The assignment makes escape analysis move the arguments of Call to the heap: a stack may grow and
+// move on the way into the call, and results that a kernel wrote to its old address would be lost.
 var (
 	onStack bool
 	escaped unsafe.Pointer

@@ -10,7 +10,7 @@ type Windows struct {
 	Size, Positions, Taps, Stride, Step, Origin int64
 }
 
-// Pool makes what belongs to windows of images, or the images; it mirrors lt_pool.
+// Pool holds the arguments of a kernel on windows of images. It mirrors lt_pool.
 type Pool struct {
 	Image, Result, Indices, Samples, Room                                       uintptr
 	Bytes, Channels, Begin, End, ImagePlane, ResultPlane, Divisor, Padded, Dims int64

@@ -96,7 +96,7 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 			if layout == 1 || dots {
 				bRow, bCol = 1, k+3
 			}
-			if layout == 5 && !dots { // as the panel of a product of as many columns
+			if layout == 5 && !dots { // the layout of a packed panel of a product with as many columns
 				bRow = max(n, 1)
 			}
 			if layout == 2 {
@@ -111,7 +111,7 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 			if layout == 4 && !dots && left.Size() > 2 {
 				aRow, aCol = 1, m+1
 			}
-			// The first operand holds what the dtype of the others does.
+			// The first operand holds values of the others' dtype.
 			a := newMatrix(left, m, k, aRow, aCol, func(i, j int64) dtype.Scalar {
 				var element [16]byte
 				tensor.Put(unsafe.Pointer(&element), d, number(i, j))
@@ -135,7 +135,7 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 	}
 }
 
-// near tells whether element i, j of c is alpha*a*b + beta*old but for rounding.
+// near reports whether element i, j of c equals alpha*a*b + beta*old up to rounding.
 func near(d dtype.DType, a, b, old, c *matrix, i, j, k int64, alpha, beta dtype.Scalar) bool {
 	got := tensor.Get(c.at(i, j), d)
 	if d.IsIntegral() {
@@ -168,7 +168,7 @@ func packOf(fn uintptr, b *matrix, n, k int64) []byte {
 	return packed
 }
 
-// Kernels of quantized products in every tier sum integers of the full range without saturating, and requantize them alike.
+// Kernels of quantized products sum integers of the full range without saturating, and requantize them identically in every tier.
 func TestQuantizedProductsOfEveryTier(t *testing.T) {
 	const m, n = 19, 83
 	r := rand.New(rand.NewPCG(7, 8))

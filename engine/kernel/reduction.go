@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// TotalBytes is the room that a reduction's running total takes.
+// TotalBytes is the size of a reduction's running total.
 const TotalBytes = C.LT_TOTAL
 
 // Reduction is one reduction of a strided input; it mirrors lt_reduction of reduce.h.

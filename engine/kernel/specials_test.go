@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// The Go loops for a few elements give the bits that the C++ rows give.
+// The Go loops for a few elements and the C++ kernels return bitwise identical results.
 func TestTinyLoopsMatchRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for name, loops := range tinyKernels {

@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// rowsOf is two rows of every operand of a kernel, those of the outputs some bytes past the start of a line and apart.
+// rowsOf holds two disjoint rows of every operand of a kernel. Those of the outputs begin some bytes after a cache line.
 type rowsOf struct {
 	kernel  *Kernel
 	dtype   dtype.DType
@@ -24,7 +24,7 @@ type rowsOf struct {
 
 const streamed, streamedRows, streamedGap, kept = 521, 2, 7, 64 // elements; bytes on either side of the output
 
-// run gives the memory of the outputs, which held `before` everywhere.
+// run returns the memory of the outputs, which held `before` everywhere.
 func (o *rowsOf) run(t *table, stream bool, before byte) [][]byte {
 	l := &Loop{Row: o.kernel.Row(o.dtype), Operands: int32(len(o.types)), Outputs: int32(o.outputs), Ndim: 2, Stream: stream, Fixed: o.kernel.Fixed}
 	l.Sizes[0], l.Sizes[1] = streamed, streamedRows
@@ -51,7 +51,7 @@ func (o *rowsOf) run(t *table, stream bool, before byte) [][]byte {
 	return memory
 }
 
-// written cuts the elements that were to be written out of an output's memory, and joins what lies around them.
+// written returns the elements that were to be written from an output's memory, and the bytes around them.
 func (o *rowsOf) written(memory []byte, of dtype.DType) (elements, around []byte) {
 	at := kept + o.shift*of.Size()
 	around = append(around, memory[:at]...)
@@ -63,8 +63,8 @@ func (o *rowsOf) written(memory []byte, of dtype.DType) (elements, around []byte
 	return elements, append(around, memory[at:]...)
 }
 
-// Every kernel that promises to write whole outputs and to read none of them does so, in every tier; stores past the caches
-// write what plain ones write, and nothing beside it, wherever the rows begin and end.
+// Every kernel that declares to write whole outputs and to read none of them does so, in every tier. Stores past the caches write the same bytes as
+// plain ones, and nothing else, wherever the rows begin and end.
 func TestWholeOutputsAndStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, tier := range tierTables() {

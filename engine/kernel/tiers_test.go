@@ -15,7 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// tierTables holds the kernels of every tier that the machine runs, the baseline first.
+// tierTables holds the kernels of every tier that the CPU supports, the baseline first.
 func tierTables() []*table {
 	var tables []*table
 	for _, tier := range usableTiers() {
@@ -24,8 +24,8 @@ func tierTables() []*table {
 	return tables
 }
 
-// ulps is how far results of two tiers may lie apart, each within one unit in the last place of the truth or, for the
-// functions that are computed from others, as exact as these allow. Kernels that are not listed give the same bits.
+// ulps is the largest distance between results of two tiers: each is within one unit in the last place of the exact result or, for functions computed
+// from others, as accurate as these allow. Kernels that are not listed are bitwise identical.
 var ulps = map[string]int64{
 	"exp": 1, "exp2": 1, "expm1": 1, "sigmoid": 1, "rsqrt": 1, "log": 1, "log2": 1, "log10": 1, "log1p": 1,
 	"sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1, "atan2": 1,
@@ -44,8 +44,8 @@ var ulps = map[string]int64{
 // nonzero lists the kernels that integers equal to 0 as a divisor never reach.
 var nonzero = []string{"trunc_divide", "floor_divide", "remainder", "fmod"}
 
-// fused lists the kernels in which compilers, or double lengths, fuse the products of complex numbers where the tier has the
-// instruction, so that they differ by what cancels.
+// fused lists the kernels in which compilers, or double-length arithmetic, fuse the products of complex numbers if the tier has the instruction, so
+// that results differ by cancellation.
 var fused = []string{"scatter_mul", "lerp", "prod", "cumprod", "pow"}
 
 // operandTypes lists the operands' dtypes of a row of dtype d and the number of outputs.
@@ -69,7 +69,7 @@ func (t *table) elementwiseKernels() []*Kernel {
 	return kernels
 }
 
-// operand is memory for n elements, gap elements apart, with numbers of its dtype.
+// operand is memory for n elements of a dtype, with a stride of gap elements.
 type operand struct {
 	dtype dtype.DType
 	bytes []byte
@@ -128,7 +128,7 @@ func number(r *rand.Rand, exponents float64) float64 {
 // reach is the number of positions that the index of a kernel names.
 const reach = 40
 
-// indices gives numbers of which some name a position and some, where asked for, do not.
+// indices returns numbers of which some name a position and some, where asked for, do not.
 func indices(r *rand.Rand, elements int64, wrong bool) []byte {
 	bytes := make([]byte, max(elements*8, 8))
 	for at := 0; at < len(bytes); at += 8 {
@@ -156,8 +156,8 @@ func setParameters(l *Loop, k *Kernel, d dtype.DType) {
 	}
 }
 
-// run computes n elements over copies of the operands, with the strides in elements, and gives the memory of the
-// outputs and the parameters, where kernels without outputs leave what they found.
+// run computes n elements over copies of the operands, with the strides in elements. It returns the memory of the outputs and the parameters, which
+// hold the results of kernels without outputs.
 func run(t *table, k *Kernel, d dtype.DType, operands []operand, outputs int, n int64, gaps []int64) [][]byte {
 	l := &Loop{Row: k.Row(d), Operands: int32(len(operands)), Outputs: int32(outputs), Ndim: 1, Fixed: k.Fixed}
 	l.Sizes[0] = n
@@ -392,7 +392,7 @@ func TestScansOfTiersAgree(t *testing.T) {
 	})
 }
 
-// holdable gives floats that every integer dtype holds: what floats beyond its range become is left to the machine.
+// holdable returns floats that every integer dtype holds. The conversion of others depends on the CPU.
 func holdable(r *rand.Rand, d dtype.DType, elements int64) []byte {
 	part := d
 	if d.IsComplex() {
@@ -445,7 +445,7 @@ func TestCastsOfTiersAgree(t *testing.T) {
 	}
 }
 
-// Copies move the bits of every dtype as they are, those of signalling NaN too, wherever the elements lie.
+// Copies preserve the bits of every dtype, including signalling NaNs, at any address.
 func TestCopiesKeepTheBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, tier := range tierTables() {

@@ -15,7 +15,7 @@ type Tiny func(out, a, b unsafe.Pointer, outStride, aStride, bStride uintptr, n 
 
 type tinyNumber interface{ float32 | float64 | int64 }
 
-// tinyKernels are the kernels that programs with small tensors call most; the C++ kernels give the same bits.
+// tinyKernels are the kernels that programs with small tensors call most. Their results are bitwise identical to those of the C++ kernels.
 var tinyKernels = map[string][dtype.Count + 1]Tiny{
 	"add": tinyRows(tinyAdd[float32], tinyAdd[float64], tinyAdd[int64]),
 	"sub": tinyRows(tinySub[float32], tinySub[float64], tinySub[int64]),

@@ -2,13 +2,11 @@ package launch
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// Alignment sums the probabilities of all ways in which a sequence of labels, with blanks between them, can be laid along steps (connectionist
-// temporal classification). Logs (steps, examples, classes), of float32 or float64, are logarithms of probabilities. Example i has Steps[i] steps, and
-// Labels[i] of Targets, of int64, from Starts[i] on. Losses, one for each example, and Forward (examples, steps, 1 + 2 * the most labels), which
-// has the sums up to each step, are of float64.
-//
-// With Given, the gradient of the losses in float64, both are read, and Gradient, like Logs, is written: that of what Logs are the logarithms of softmax of.
-// Examples of infinite loss have none where Finite is set.
+// Alignment sums the probabilities of all alignments of a sequence of labels, with blanks between them, to the time steps (connectionist temporal
+// classification). Logs (T, N, C), of float32 or float64, are log probabilities. Batch element i has Steps[i] steps, and Labels[i] labels in Targets,
+// of int64, from Starts[i] on. Losses (N) and the partial sums up to each step, Forward (N, T, 1 + 2 * max(Labels)), are float64.
+// If Given, the gradient of the losses in float64, is not nil, both are read, and Gradient, of the shape of Logs, is written: the gradient with
+// respect to the input of log_softmax. If Finite is set, the gradient for an infinite loss is zero.
 type Alignment struct {
 	Logs, Targets, Losses, Forward, Given, Gradient *tensor.Tensor
 	Steps, Labels, Starts                           []int64

@@ -2,13 +2,13 @@ package launch
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// Convolution makes one of three tensors of the other two, in which it is linear: images (N, C, ...), kernels (M, C / Groups, ...) and results
-// (N, M, ...), which have up to three dimensions more. Position i of Results and tap t of Kernels meet element
-// i * Stride + t * Dilation - Padding of Images, which are zero outside; each element of what is made is the sum of the products of the others'
-// where the three meet, plus, for images and results, the Bias of its channel. The tensors have one dtype, and elements.
+// Convolution computes one of three tensors from the two others: images (N, C, ...), kernels (M, C / Groups, ...) and results (N, M, ...), with up to
+// three spatial dimensions. Position i of Results and kernel element t of Kernels refer to element i * Stride + t * Dilation - Padding of Images,
+// which is zero outside. Each element of the computed tensor is the sum of the products of the corresponding elements of the others, plus, for images
+// and results, the Bias of its channel. The tensors are not empty and have one dtype.
 type Convolution struct {
 	Images, Kernels, Results  *tensor.Tensor
-	Bias                      *tensor.Tensor // nil where there is none
+	Bias                      *tensor.Tensor // or nil
 	Making                    Factor
 	Stride, Padding, Dilation []int64
 	Groups                    int64

@@ -2,12 +2,11 @@ package launch
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// Device is a type of device: a function for every kind of work. op is the operator's name in errors. What a function gives
-// beside an error is known only where elements have values, so that meta refuses it: entries of operators that launch such work have
-// the tag syncs.
+// Device is a type of device: a function for every kind of kernel launch. op is the operator's name in errors. Functions that return values in
+// addition to an error depend on elements and are not supported by meta tensors: operators that call them have the tag syncs in their schema.
 type Device struct {
 	Elementwise func(op string, w Elementwise) error
-	Any         func(op string, w Elementwise) (bool, error) // whether a kernel without outputs finds what it looks for
+	Any         func(op string, w Elementwise) (bool, error) // whether a kernel without outputs finds a match
 
 	Copy     func(op string, w Copying) error
 	Fill     func(op string, w Filling) error

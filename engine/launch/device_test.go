@@ -16,7 +16,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// toy is a device whose memory is a list of blocks, and which has what this file's tests launch.
+// toy is a device with a list of blocks as memory. It supports the launches of this file's tests.
 var toy = device.Device{Type: device.XPU, Index: 0}
 
 type blocks struct {
@@ -90,7 +90,7 @@ func TestWorkGoesToTheDeviceOfTheTensors(t *testing.T) {
 	assert.Equal(t, []string{"add add", "to"}, launched)
 }
 
-// What a device has no function for is refused by the names of operator, device and work.
+// A launch that a device does not support returns an error with the names of the operator, the device and the launch.
 func TestWorkThatADeviceHasNotIsRefused(t *testing.T) {
 	x, err := tensor.Empty("test", []int64{3}, dtype.Float32, toy)
 	x = made(t, x, err)
@@ -109,7 +109,7 @@ func sliced(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
 	return v
 }
 
-// Meta does no work, and refuses what would depend on values by the name of the operator.
+// Meta does no work, and rejects what would depend on values by the name of the operator.
 func TestMetaRefusesWhatDependsOnValues(t *testing.T) {
 	x, err := tensor.Empty("test", []int64{1}, dtype.Float32, device.Device{Type: device.Meta, Index: -1})
 	x = made(t, x, err)

@@ -24,7 +24,7 @@ func init() {
 	Register(device.Meta, meta)
 }
 
-// Register makes d the device of a type, which refuses the work that d has no function for. Call it from init.
+// Register makes d the device of a type, which rejects the work that d has no function for. Call it from init.
 func Register(t device.Type, d Device) {
 	for i, f := range reflect.ValueOf(&d).Elem().Fields() {
 		if !f.IsNil() {
@@ -44,7 +44,7 @@ func Register(t device.Type, d Device) {
 	devices[t] = &d
 }
 
-// Registered tells whether a type of device does any work.
+// Registered reports whether a type of device does any work.
 func Registered(t device.Type) bool { return registered[t] }
 
 // On is the device that works on tensors: that of the first which is not the host's.

@@ -2,12 +2,11 @@ package launch
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// LinearAlgebra does a task of linear algebra on every matrix of a batch. Operands, nil where the task has none, are batches of as many
-// matrices or vectors, which lie one after another without gaps, the matrices in column-major order. A, B, U and V have one dtype,
-// of 32 or 64 bits for each part.
+// LinearAlgebra applies a task of linear algebra to every matrix of a batch. Operands, nil if the task has none, are contiguous batches of matrices
+// or vectors, the matrices in column-major order. A, B, U and V have one dtype, of 32 or 64 bits for each part.
 type LinearAlgebra struct {
 	Task   Task
-	A      *tensor.Tensor // what is factored, or a factor
+	A      *tensor.Tensor // the matrix to factor, or a factor
 	B      *tensor.Tensor // right-hand sides, which the solutions take the place of
 	U, V   *tensor.Tensor // vectors on the left and on the right
 	Values *tensor.Tensor // a vector for each matrix: scales of reflections, eigenvalues, or singular values, which are real
@@ -16,7 +15,7 @@ type LinearAlgebra struct {
 	Info   *tensor.Tensor // int32, one for each matrix: 0, what LAPACK says, or NotFinite
 
 	Upper     bool // the triangle that A has, or is to have
-	Right     bool // A stands on the right of what is solved for, or of what it multiplies
+	Right     bool // A is on the right of the unknown, or of the other factor
 	Adjoint   bool // A is taken transposed, and conjugated where it is complex
 	Unit      bool // the diagonal of A counts as ones
 	Factored  bool // A, to be solved with, is what FactorLU made of it, with Pivots
@@ -28,10 +27,10 @@ type LinearAlgebra struct {
 // NotFinite is the Info of a matrix with infinities or NaN, for which there is no decomposition.
 const NotFinite = -4
 
-// Task is what is to be done.
+// Task names a task of linear algebra.
 type Task uint8
 
-// The tasks. What A is factored into takes its place, as LAPACK stores it.
+// The tasks. The factors of A overwrite it, as LAPACK stores them.
 const (
 	FactorLU        Task = iota // A = P L U, with Pivots
 	Invert                      // A becomes its inverse

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// meta is the device of tensors without bytes: to do work is to do nothing, but for work that gives what depends on values.
+// meta is the device of tensors without data: launches do nothing, except that those with results that depend on values return an error.
 var meta = Device{
 	Elementwise: nothing[Elementwise],
 	Any:         unknown[Elementwise, bool],
@@ -94,6 +94,6 @@ func drawMeta(_ string, w Drawing) error {
 	return w.From.Check(w.To.DType(), each)
 }
 
-// Known tells whether the elements of t have values: those of meta tensors have none. Operators ask where they check values that
-// their results do not depend on.
+// Known reports whether the elements of t have values: those of meta tensors have none. Operators ask where they check values that their results do
+// not depend on.
 func Known(t *tensor.Tensor) bool { return t.Device().Type != device.Meta }

@@ -17,7 +17,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 )
 
-// allowed are the files of operators that touch bytes, with what they do.
+// allowed lists the operators' files that access data, with the reason.
 var allowed = map[string]string{
 	"../ops/storage.go Data":         "data_ptr gives an address",
 	"../ops/storage.go unsafe":       "takes addresses from callers and gives them",
@@ -31,7 +31,7 @@ var allowed = map[string]string{
 	"../ops/types.go host":           "links the device that every build has",
 }
 
-// No kernel has more operands than work can hand over.
+// No kernel has more operands than a launch can pass.
 func TestKernelsFitTheirWork(t *testing.T) {
 	units, err := filepath.Glob("../kernel/src/units/*.h")
 	require.NoError(t, err)
@@ -47,14 +47,14 @@ func TestKernelsFitTheirWork(t *testing.T) {
 	assert.NotZero(t, signatures)
 }
 
-// known are what operators may use of engine/kernel: descriptions of kernels.
+// known lists the names of engine/kernel that operators may use: descriptions of kernels.
 var known = []string{"Get", "Kernel"}
 
 // readers are the methods of tensors and storages that lead to bytes.
 var readers = []string{"Data", "Bytes", "At", "IsMeta"}
 
-// An operator checks, infers and launches: it reads and writes no bytes, asks nobody whether there are any, and runs no loops. What it
-// needs of values it gets of its device.
+// An operator checks, infers and launches: it does not access data, check for it or loop over elements. It gets results that depend on values from
+// the device.
 func TestOperatorsTouchNoBytes(t *testing.T) {
 	files := token.NewFileSet()
 	used := map[string]bool{}

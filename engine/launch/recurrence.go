@@ -2,16 +2,14 @@ package launch
 
 import "github.com/libtensor/libtensor/engine/tensor"
 
-// Recurrence runs the cells of a layer in one direction over all steps. Step t has Batches[t] rows, one for each sequence that is as long, and
-// rows of steps lie behind one another. Cell is their kind: tanh, relu, lstm or gru.
-//
-// X (rows, gates of units), to which the products of the states before and of Weight (gates of units, units) and Bias are added, becomes Hidden, Cells and
-// Gates; Last and LastCell are the states of sequences after all steps, H and C those before. Bias, and C and LastCell, are nil where the kind has none.
-//
-// With Slopes it is the way back: Given is the gradient of Hidden; Last and LastCell are those of the states after all steps, and become those
-// of the states before. Slopes are the gradients of the sums of gates, with a fourth for a GRU, which comes first: that of the states' part of the
-// last gate. Previous are the states that steps began with.
-//
+// Recurrence runs the cells of a layer in one direction over all steps. Step t has Batches[t] rows, one for each sequence of that length, and the
+// rows of steps are stored one after another. Cell is their type: tanh, relu, lstm or gru.
+// X (rows, gates of units), plus the products of the previous states and Weight (gates of units, units), plus Bias, becomes Hidden, Cells and Gates.
+// H and C are the initial states of the sequences, Last and LastCell the final ones. Bias may be nil; C and LastCell are nil for cells without cell
+// states.
+// With Slopes it computes the backward pass: Given is the gradient of Hidden; Last and LastCell are the gradients of the final states, and are
+// overwritten with those of the initial states. Slopes are the gradients of the gates' sums. For a GRU a fourth comes first, that of the states' part
+// of the last gate. Previous are the states before each step.
 // All are contiguous and of one dtype, float32 or float64.
 type Recurrence struct {
 	Cell                    string

@@ -5,7 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Update is what an update of a parameter is told, without the addresses of its tensors.
+// Update holds the arguments of a parameter update, without the addresses of its tensors.
 type Update = kernel.Update
 
 // The kinds of updates.
@@ -16,8 +16,8 @@ const (
 	Adagrad = kernel.Adagrad
 )
 
-// Updating updates parameters by their gradients. A row has the tensors of a parameter in the order of Update, nil where there is none: of one
-// floating-point dtype, with as many elements at the same places of their memory, without gaps.
+// Updating updates parameters by their gradients. A row has the tensors of one parameter in the order of Update, with nil for unused ones. They have
+// one floating-point dtype, and the same dense strides.
 type Updating struct {
 	Rows  [][5]*tensor.Tensor
 	Parts []Update // of each row

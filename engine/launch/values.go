@@ -50,7 +50,7 @@ func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
 	return tensor.Get(unsafe.Pointer(unsafe.SliceData(bytes)), t.DType()), nil
 }
 
-// Elements gives the value of every element of a contiguous tensor by its number. The tensor outlives the function.
+// Elements returns the value of every element of a contiguous tensor by its number. The tensor outlives the function.
 func Elements(op string, t *tensor.Tensor) (func(i int64) dtype.Scalar, error) {
 	bytes, err := read(op, t)
 	if err != nil {
@@ -103,8 +103,7 @@ func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return RowMajorCopy(s, t, d)
 }
 
-// Computed keeps a copy of t in row-major order with its elements conjugated or negated, where they are when they are read, and any other tensor
-// as it is.
+// Computed returns t with lazy conjugation or negation resolved, as a row-major copy; it returns any other tensor unchanged.
 func Computed(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	from := t
 	for _, by := range []struct {

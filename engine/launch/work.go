@@ -10,11 +10,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// MaxOperands is the most operands that an elementwise kernel has. Work is handed over by value, which few keep cheap.
+// MaxOperands is the largest number of operands of an elementwise kernel. Launches are passed by value, so a small number keeps them cheap.
 const MaxOperands = 4
 
-// Elementwise runs a kernel in dtype Compute over operands, outputs first, which all broadcast to the shape of the first. Their dtypes
-// may differ from those that the kernel computes in, but for operands that a block cannot stand in for.
+// Elementwise runs a kernel in dtype Compute over operands, outputs first, which broadcast to the shape of the first. Their dtypes may differ from
+// the kernel's, except for operands that must be passed in place.
 type Elementwise struct {
 	Kernel   *kernel.Kernel
 	Compute  dtype.DType
@@ -22,7 +22,7 @@ type Elementwise struct {
 	Params   *Params // nil are zeros
 }
 
-// Params are values that a kernel reads beside its operands, each in 16 bytes.
+// Params are the values that a kernel reads in addition to its operands, each in 16 bytes.
 type Params [64]byte
 
 // Set writes s as dtype d to the n-th slot.
@@ -30,17 +30,16 @@ func (p *Params) Set(n int, d dtype.DType, s dtype.Scalar) {
 	tensor.Put(unsafe.Pointer(&p[16*n]), d, s)
 }
 
-// Copying writes From to To, broadcast and converted, or, of one shape and dtype, with the positions of the dimensions in Flipped
-// in reverse order. The two share no memory, and either may be the host's. With Async the caller does not wait for what a device does by
-// itself with pinned memory.
+// Copying copies From to To with broadcasting and conversion, or, for equal shapes and dtypes, with the dimensions in Flipped reversed. They do not
+// overlap; either may be on the CPU. With Async the caller does not wait for copies between a device and pinned memory.
 type Copying struct {
 	To, From *tensor.Tensor
 	Flipped  []bool
 	Async    bool
 }
 
-// Filling gives every element of To one value, or that of the zero-dim tensor From where it is not nil, converted as a cast does.
-// Elements of To may share memory, with From too.
+// Filling fills To with one value, or with the element of the zero-dim tensor From if it is not nil, converted as in a cast. Elements of To may
+// overlap each other and From.
 type Filling struct {
 	To    *tensor.Tensor
 	Value dtype.Scalar
@@ -53,7 +52,7 @@ type Joining struct {
 	From []*tensor.Tensor
 }
 
-// Triangle zeroes what lies above or below a diagonal of contiguous matrices.
+// Triangle zeroes the elements above or below a diagonal of contiguous matrices.
 type Triangle struct {
 	To       *tensor.Tensor
 	Diagonal int64
@@ -103,16 +102,16 @@ type Sorting struct {
 	Shared              bool
 }
 
-// Searching finds for each of Values the position in Keys, sorted along the last dimension, before which it belongs, or behind equal
-// ones. Order, where Keys are not sorted, has their positions in order. All are contiguous, Keys and Values of one dtype. Keys has
-// one dimension, or those of Values but for the last.
+// Searching finds the insertion position of each of Values in Keys, sorted along the last dimension, before or after equal ones. If Keys are not
+// sorted, Order has their positions in sorted order. All are contiguous, Keys and Values of one dtype. Keys has one dimension, or those of Values
+// except for the last.
 type Searching struct {
 	Found, Keys, Values, Order *tensor.Tensor
 	Right                      bool
 }
 
-// Distinct groups equal rows of the contiguous In: all of them, in order, or by the kernel unique_consecutive neighbours. Inverse,
-// where not nil, gets the group of every row.
+// Distinct groups equal rows of the contiguous In: all of them, in order, or with the kernel unique_consecutive only adjacent ones. Inverse, if not
+// nil, receives the group of every row.
 type Distinct struct {
 	Kernel      *kernel.Kernel
 	In, Inverse *tensor.Tensor
@@ -122,12 +121,12 @@ type Distinct struct {
 // Groups are one row of each group, and the numbers of rows; none where they are not wanted.
 type Groups struct{ Rows, Counts *tensor.Tensor }
 
-// Membership tells in Found, of bool, which of Values are among Sorted; all are contiguous.
+// Membership writes to Found, of bool, which of Values are among Sorted. All are contiguous.
 type Membership struct{ Found, Values, Sorted *tensor.Tensor }
 
-// Indexed is Elementwise for a kernel with an index operand. The first operand is the output; Step is the number of bytes from one
-// position of the indexed operand to the next, Size the number of positions. An index out of range is refused. Check is what to look for
-// in the index; without it somebody has looked, and negative elements count from the end.
+// Indexed is Elementwise for a kernel with an index operand. The first operand is the output; Step is the number of bytes from one position of the
+// indexed operand to the next, Size the number of positions. An index out of range is rejected. Check is what to look for in the index; without it
+// somebody has looked, and negative elements count from the end.
 type Indexed struct {
 	Kernel     *kernel.Kernel
 	Compute    dtype.DType
@@ -136,7 +135,7 @@ type Indexed struct {
 	Check      *Bounds
 }
 
-// Bounds refuses an int64 index with an element that is not in [0, Size), or, where Wrap is set, not in [-Size, Size).
+// Bounds returns an error for an int64 index with an element that is not in [0, Size), or, where Wrap is set, not in [-Size, Size).
 type Bounds struct {
 	Index   *tensor.Tensor
 	Size    int64
@@ -148,8 +147,8 @@ type Bounds struct {
 // contiguous.
 type Selection struct{ Mask, From *tensor.Tensor }
 
-// Placement writes the elements of Values, one after another, where Mask is set in To; all are contiguous. Fits refuses numbers of
-// set elements that Values is not for.
+// Placement writes the elements of Values, one after another, where Mask is set in To; all are contiguous. Fits rejects numbers of set elements that
+// Values is not for.
 type Placement struct {
 	To, Mask, Values *tensor.Tensor
 	Fits             func(set int64) error
@@ -173,15 +172,13 @@ type Product struct {
 	Turned         bool
 }
 
-// QuantizedProduct is To = (A - AZero) * (B - BZeros) + Bias for matrices of integers that stand for numbers. A is M by K of uint8 or
-// int8, B is K by N of int8 (weights that are stored N by K are handed over transposed); they and To have any strides. The sums are int32,
-// and wrap. An int32 To gets them; a float32 To gets them in float32 times Scales; a uint8 or int8 To gets that rounded to the nearest
-// integer, halves to even, plus Zero, but no less than Low and no more than High, as for a NaN: to apply relu is to set Low to Zero.
-//
-// BZeros and Scales have one item for all columns or one for each; no BZeros are zeros. Bias is nil or has N adjacent elements, in units of
-// the sums: int32 is added to them, float32 once they are in float32. It is int32 where To is. To shares no memory with the others.
-//
-// Packed is nil, or what the device's PackQuantized made of B, which is read in its place: bytes in an order of the machine's.
+// QuantizedProduct computes To = (A - AZero) * (B - BZeros) + Bias for matrices of quantized integers. A (M, K) is uint8 or int8, and B (K, N) is
+// int8 (weights stored as (N, K) are passed transposed); they and To have any strides. The sums are int32 and wrap around. An int32 To receives them.
+// A float32 To receives them in float32 times Scales. A uint8 or int8 To receives that rounded to the nearest integer, ties to even, plus Zero,
+// clamped to [Low, High]; NaN becomes High. Relu is Low = Zero.
+// BZeros and Scales have one item for all columns or one for each; empty BZeros are zeros. Bias is nil or has N adjacent elements in units of the
+// sums: int32 is added to the sums, float32 after their conversion. It is int32 if To is int32. To overlaps none of the others. Packed is nil, or B
+// packed by the device's PackQuantized, which is read instead of B: bytes in an order that depends on the CPU.
 type QuantizedProduct struct {
 	To, A, B, Bias  *tensor.Tensor
 	Packed          *tensor.Tensor
@@ -205,16 +202,14 @@ type Distance struct {
 	P        float64
 }
 
-// Normalization takes the mean off the elements of each unit of In, divides by their standard deviation, or by the root of their mean square
-// where it is not Centred, multiplies by Weight and adds Bias, where they are given. Units are Runs of Span adjacent elements, in Strips strips
-// between which the other units have theirs; with Columns they are Runs adjacent columns of a matrix of Strips rows, which has Groups of them. A unit
-// has one number of Weight for each run, the first of them with number unit % Groups * Runs. Mean, Rstd and Variance, one for each unit, are written, but with Fixed the first
-// two are given, one for each of Groups. With Rounded they have no more digits than elements of In.
-//
-// With Given, the gradient of the result, it is the gradient: of In to Out, where that is not nil, of Bias and Weight to Sums, where these are
-// not nil. They are for each run of each unit, but for each number of Weight with Columns and where Strips and Span are 1.
-//
-// In, Out and Given are contiguous and of one dtype; all else is of that which kernels compute in.
+// Normalization subtracts the mean from the elements of each unit of In, divides by the standard deviation, or by the root mean square if Centred is
+// not set, multiplies by Weight and adds Bias, unless they are nil. Units are Runs of Span adjacent elements, in Strips strips interleaved with those
+// of other units. With Columns they are Runs adjacent columns of a matrix of Strips rows, which has Groups of them. A unit has one element of Weight
+// for each of its Runs, from unit % Groups * Runs on. Mean, Rstd and Variance, one for each unit, are outputs; with Fixed the first two are inputs,
+// one for each of Groups. With Rounded they are rounded to the precision of In.
+// With Given, the gradient of the result, it computes the gradients: of In to Out, and of Bias and Weight to Sums, unless these are nil. Sums hold
+// one element for each of a unit's Runs, or with Columns, and if Strips and Span are 1, for each element of Weight.
+// In, Out and Given are contiguous and of one dtype; the others have the compute dtype of the kernels.
 type Normalization struct {
 	In, Out, Given, Weight, Bias, Mean, Rstd, Variance *tensor.Tensor
 	Sums                                               [2]*tensor.Tensor
@@ -251,9 +246,9 @@ func (w Range) Exponents() dtype.DType {
 	return dtype.Float64
 }
 
-// Drawing fills To with numbers From a distribution: by the elements' row-major indices with a generator that counts, otherwise in the
-// order of memory. Each, where not nil, are parameters of the elements; it lies as To does, without the gaps that To may have. What they
-// refuse is refused where there are no elements too.
+// Drawing fills To with random values of the distribution From: by the elements' row-major indices with a counter-based generator, otherwise in
+// memory order. Each, if not nil, holds the parameters of the elements, with To's strides but without its gaps. Invalid parameters are an error for
+// empty tensors, too.
 type Drawing struct {
 	To, Each  *tensor.Tensor
 	Generator *random.Generator
@@ -263,8 +258,8 @@ type Drawing struct {
 // Counting counts how often each integer from 0 on occurs in In, or adds up Weights; all are contiguous.
 type Counting struct{ To, In, Weights *tensor.Tensor }
 
-// Histogram adds up how many points of In (points x dimensions), or which of their Weights, lie in each bin of a grid of edges; all
-// are contiguous, To of float64.
+// Histogram adds up the number of points of In (points, dimensions), or their Weights, in each bin of a grid of edges. All are contiguous, To of
+// float64.
 type Histogram struct {
 	To, In, Weights *tensor.Tensor
 	Edges           []*tensor.Tensor

@@ -24,9 +24,10 @@ type Library struct {
 	Files    []string // where it may be: with a slash below the folder that libtensor is in, otherwise where the system finds libraries
 	Prefixes []string // that builds put before the names of its functions, and
 	Suffixes []string // behind them; nil for none
-	Table    Table    // of the functions that it has to have
-	Lacks    string   // what is said of one that has not all of them, behind its path and the name of one: "%s has no %s"
-	// Ready makes the process ready for the file to be opened, where it is not nil, or tells why that is to be left. What it gives is called then.
+	Table    Table    // of the required functions
+	Lacks    string   // format of the error for a library without some of them, with its path and a symbol: "%s has no %s"
+	// Ready, if not nil, prepares the process for opening the file, or returns the reason why it must not be opened. The returned function is called
+	// afterwards.
 	Ready func() (opened func(), why error)
 
 	handle         unsafe.Pointer
@@ -38,21 +39,20 @@ type Library struct {
 	why     error
 }
 
-// Shortage is what the process has too little of to open a library that is there, which may be otherwise another time.
+// Shortage is a resource that the process lacks to open an existing library. A later attempt may succeed.
 type Shortage string
 
 func (s Shortage) Error() string { return "there is no " + string(s) + " to open it" }
 
-// Table is C's: an array of names, and as many places for the functions, in the same order.
+// Table is a C table: an array of names, and slots for the functions in the same order.
 type Table struct {
 	Names unsafe.Pointer // const char *const *
 	Slots unsafe.Pointer // void **
 	Count int
 }
 
-// Open opens the file that the environment names, or the first that is there and has all functions, and fills the table, unless it has done so
-// before. Where there is none it tells why the one that is named, or the first that is there, could not be used; nil where there was none to
-// try. After a Shortage the next call tries again.
+// Open opens the file named by the environment variable, or the first one with all functions, and fills the table, unless it has done so before. If
+// none can be used, it returns the error of the named or first existing file, or nil if none exists. After a Shortage the next call tries again.
 func (l *Library) Open() (found bool, why error) {
 	if l.settled.Load() {
 		return l.found, l.why
@@ -92,7 +92,7 @@ func (l *Library) first() (found bool, why error) {
 	return false, why
 }
 
-// shortage is what a file was not opened for, nil where that is something else.
+// shortage returns err if it is a Shortage, and nil otherwise.
 func shortage(err error) error {
 	if short := Shortage(""); errors.As(err, &short) {
 		return short
@@ -106,7 +106,7 @@ func shortage(err error) error {
 	return nil
 }
 
-// Named tells whether the environment names a file.
+// Named reports whether the environment names a file.
 func (l *Library) Named() bool {
 	_, named := l.files()
 	return named
@@ -184,7 +184,7 @@ func (l *Library) take(handle unsafe.Pointer, prefix, suffix string) string {
 	return C.GoString(C.lt_library_take(handle, before, behind, (**C.char)(l.Table.Names), (*unsafe.Pointer)(l.Table.Slots), C.size_t(l.Table.Count)))
 }
 
-// Find is a function of a library that is open, nil for none. It has the name without what this build puts around it.
+// Find returns a function of the open library, or nil. The name is without this build's prefix and suffix.
 func (l *Library) Find(name string) unsafe.Pointer {
 	text := C.CString(l.prefix + name + l.suffix)
 	defer C.free(unsafe.Pointer(text))

@@ -6,7 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// backend are the operators on tensors with names: all but compositions that leave it to their steps.
+// backend returns the kernels of operators on named tensors, except composite operators that use their decomposition.
 func backend() aten.Backend {
 	b := aten.Serving(serve, func(o *aten.Operator) bool { return o.Names != "steps" })
 	b.Equal, b.Rot90, b.ViewAsComplex = namedEqual, namedRot90, namedViewAsComplex
@@ -47,7 +47,7 @@ func serve(c aten.Ctx, call *aten.Call) error {
 	return err
 }
 
-// reshapes tells whether the form in place gives the tensor other dimensions, and with them other names.
+// reshapes reports whether the in-place form changes the dimensions of the tensor, and so its names.
 func reshapes(call *aten.Call) bool {
 	return call.Category == "view" && (call.Names == "insert" || call.Names == "squeeze")
 }

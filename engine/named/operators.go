@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Operators with a rule of their own.
+// Operators with separate rules.
 
 // namedEqual is Equal: tensors whose names differ are not.
 func namedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
@@ -38,7 +38,7 @@ func namedViewAsComplex(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error)
 	return r, err
 }
 
-// namedIndexSet is IndexSet: the value's names must be those of what the index gives.
+// namedIndexSet is IndexSet: the value's names must match those of the indexed part.
 func namedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	if value.Names() != nil {
 		part, err := namedIndexGet(c, self, items)
@@ -53,8 +53,7 @@ func namedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value
 	return c.Past(tensor.Named).IndexSet(self, items, value)
 }
 
-// namedIndexGet is IndexGet: integers take a dimension away, slices and ellipses keep theirs. The dimensions that tensors and bools select
-// have no names.
+// namedIndexGet is IndexGet: integers remove a dimension, slices and ellipses keep its name. Dimensions selected by tensors and bools have no names.
 func namedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.Tensor, error) {
 	r, err := c.Past(tensor.Named).IndexGet(self, items)
 	if err == nil {
@@ -113,7 +112,7 @@ func indexed(names []string, items []ops.IndexItem) (left []string) {
 	return slices.Insert(left, at, make([]string, selected)...)
 }
 
-// namedTensordotDims is TensordotDims: what is left of the dimensions of both operands.
+// namedTensordotDims is TensordotDims: the result has the remaining dimensions of both operands.
 func namedTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (*tensor.Tensor, error) {
 	const op = "tensordot"
 	a, b := Of(self), Of(other)

@@ -60,7 +60,7 @@ func batch(t *tensor.Tensor) []string {
 	return names[:max(len(names)-2, 0)]
 }
 
-// reduce leaves dimensions of t out, all where there are none given. Of dimensions that t does not have the operator tells.
+// reduce removes dims from the names of t, by default all. The operator reports invalid dims.
 func reduce(t *tensor.Tensor, dims []int64, keepdim bool) []string {
 	switch {
 	case keepdim:
@@ -151,7 +151,7 @@ func inner(op string, a, b *tensor.Tensor) ([]string, error) {
 	return distinct(op, slices.Concat(x[:max(len(x)-1, 0)], y[:max(len(y)-1, 0)]), x, y)
 }
 
-// distinct refuses names of a product of dims a and b that are there twice.
+// distinct returns an error for names of a product of dims a and b that are there twice.
 func distinct(op string, names, a, b []string) ([]string, error) {
 	if name := tensor.RepeatedName(names); name != "" {
 		return nil, status.Runtimef("%s: the product of dims %s and dims %s would have the name '%s' twice; rename() one of them", op, tensor.NamesText(a), tensor.NamesText(b), name)
@@ -167,7 +167,7 @@ func Of(t *tensor.Tensor) []string {
 	return make([]string, t.Dim())
 }
 
-// resize refuses to give a tensor with names other sizes.
+// resize returns an error if a named tensor would get other sizes.
 func resize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
 	if t.Names() != nil && !slices.Equal(t.Sizes(), sizes) {
 		return nil, status.Runtimef("%s: a tensor with names, %s, of sizes %v keeps them: it cannot have the sizes %v; rename(None) returns one without names", op, tensor.NamesText(t.Names()), t.Sizes(), sizes)
@@ -175,7 +175,7 @@ func resize(op string, t *tensor.Tensor, sizes []int64) ([]string, error) {
 	return t.Names(), nil
 }
 
-// fits refuses to write results with names to tensors that have others.
+// fits returns an error for to write results with names to tensors that have others.
 func fits(op string, names []string, err error, outputs ...*tensor.Tensor) error {
 	if err != nil || names == nil {
 		return err
@@ -200,7 +200,7 @@ func give(names []string, err error, results ...*tensor.Tensor) {
 	}
 }
 
-// fitsLeft and giveLeft are fits and give for names that begin at the left.
+// fitsLeft and giveLeft are fits and give for names aligned at the left.
 func fitsLeft(op string, names []string, err error, outputs ...*tensor.Tensor) error {
 	for _, t := range outputs {
 		if t != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// labels are strides that tell dimensions apart: primes between n and 1.5 n, none of them the mean of two others, so that the sum of two, which is the
-// stride of a diagonal, is no multiple of any.
+// labels are strides that identify dimensions: primes between n and 1.5 n, none of them the mean of two others, so that the sum of two, the stride of
+// a diagonal, is no multiple of any.
 var labels = sync.OnceValue(func() (primes []int64) {
 	taken := map[int64]bool{}
 	for n := int64(1<<20 + 1); len(primes) < 64; n += 2 {
@@ -71,7 +71,7 @@ func labelled(stride int64, dims int) int {
 	return -1
 }
 
-// giveEach gives results their names.
+// giveEach returns results their names.
 func giveEach(names [][]string, err error, results ...*tensor.Tensor) {
 	if err != nil {
 		return

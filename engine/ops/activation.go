@@ -31,14 +31,14 @@ func NnLeakyRelu(out, self *tensor.Tensor, slope float64) (*tensor.Tensor, error
 
 var openGradient = newPointwise("nn_piecewise_gradient", "open_gradient", promote)
 
-// NnPiecewiseGradient multiplies a gradient by one number where self lies within limits, and by another elsewhere.
+// NnPiecewiseGradient multiplies a gradient by inside where self is within [low, high], and by outside elsewhere.
 func NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (*tensor.Tensor, error) {
 	row := openGradient
 	if closed {
 		row = nnPiecewiseGradient
 	}
 	limits := [2]dtype.Scalar{dtype.FloatScalar(low), dtype.FloatScalar(high)}
-	for i, v := range limits { // elements are compared with what an element can be
+	for i, v := range limits { // elements are compared with values of their dtype
 		limits[i] = tensor.Rounded(self.DType(), v)
 	}
 	return row.run(nil, scalars(limits[0], limits[1], dtype.FloatScalar(inside), dtype.FloatScalar(outside)), given, self)
@@ -130,7 +130,7 @@ func Selu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return selu.run(out, floats(scale, scale*alpha, 1), self)
 }
 
-// NnEluGradient multiplies a gradient by the derivative of elu and its like.
+// NnEluGradient multiplies a gradient by the derivative of elu, celu or selu.
 func NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (*tensor.Tensor, error) {
 	return nnEluGradient.run(nil, floats(positive, negative, divisor), given, self)
 }

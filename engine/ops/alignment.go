@@ -18,7 +18,7 @@ type alignment struct {
 	most int64 // labels
 }
 
-// aligning begins the work on logs whose operands fit.
+// aligning validates the operands of ctc_loss and starts an operation on them.
 func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, blank int64) *alignment {
 	a := &alignment{scope: within(op)}
 	switch {
@@ -84,7 +84,7 @@ func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, bl
 	return a
 }
 
-// NnAlignment gives the loss of each example, the sums up to each step, and what a mean divides by: the numbers of labels, or 1.
+// NnAlignment returns the loss of each batch element, the partial sums up to each step, and the divisor of a mean: the number of labels, at least 1.
 func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (losses, forward, counts *tensor.Tensor, err error) {
 	a := aligning("ctc_loss", logs, targets, times, labels, blank)
 	defer a.Close()
@@ -108,7 +108,7 @@ func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int6
 	return list[0], list[1], list[2], nil
 }
 
-// NnAlignmentGradient is the gradient of logs, as of the logarithms of softmax.
+// NnAlignmentGradient returns the gradient with respect to logs, the result of log_softmax.
 func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (*tensor.Tensor, error) {
 	a := aligning("ctc_loss", logs, targets, times, labels, blank)
 	defer a.Close()

@@ -30,7 +30,7 @@ func patterns(values []float64) []uint64 {
 	return b
 }
 
-// Diagonals beyond a matrix are all alike, however far.
+// All diagonals outside of a matrix have the same result, however far they are.
 func TestTrianglesOfFarDiagonals(t *testing.T) {
 	for _, diagonal := range []int64{math.MinInt64, math.MinInt64 + 1, -1 << 62, -3, 3, 1 << 62, math.MaxInt64 - 1, math.MaxInt64} {
 		for name, f := range map[string]func(out, x *tensor.Tensor, diagonal int64) (*tensor.Tensor, error){"triu": ctx.Triu, "tril": ctx.Tril} {
@@ -114,7 +114,7 @@ func TestAnswersOfUnusualNumbers(t *testing.T) {
 	}
 }
 
-// An element's answer is the same to the last bit beside any neighbours, in any layout.
+// The result of an element is bitwise identical whatever elements are adjacent to it, in any layout.
 func TestAnswersDoNotDependOnNeighbours(t *testing.T) {
 	unary := map[string]func(x *tensor.Tensor) (*tensor.Tensor, error){
 		"digamma": func(x *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Digamma(nil, x) },
@@ -170,7 +170,7 @@ func rawBytes(t *tensor.Tensor) []byte {
 	return append([]byte(nil), unsafe.Slice((*byte)(t.Data()), t.Numel()*t.DType().Size())...)
 }
 
-// A factor of 0 leaves infinities of what it would multiply out of the result.
+// With a factor of 0, infinities of the product do not reach the result.
 func TestProductsWithFactorZero(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.Complex64} {
 		for _, n := range []int64{2, 20} {
@@ -209,7 +209,7 @@ func TestProductsWithFactorZero(t *testing.T) {
 	}
 }
 
-// Selection keeps what it needs of large tensors only: the entries of the elements that it moves, or of those it keeps.
+// The workspace of a selection is limited to the entries of the elements that it moves, or of those that it keeps.
 func TestWorkspaceOfSelection(t *testing.T) {
 	const n = 1 << 16
 	for _, d := range []dtype.DType{dtype.Uint8, dtype.Float16, dtype.Float32, dtype.Float64} {
@@ -217,7 +217,7 @@ func TestWorkspaceOfSelection(t *testing.T) {
 		operand := n * d.Size()
 		for _, c := range []struct {
 			name string
-			most int64 // bytes beside the results
+			most int64 // bytes in addition to the results
 			run  func() (*tensor.Tensor, *tensor.Tensor, error)
 		}{
 			{"topk", 4096, func() (*tensor.Tensor, *tensor.Tensor, error) { return ctx.Topk(nil, nil, x, 10, 0, true, true) }},

@@ -14,7 +14,7 @@ var (
 	square    = newPointwise("square", "square", promote)
 )
 
-// checkAlpha refuses a factor that the result's dtype cannot hold.
+// checkAlpha returns an error for a factor that the result's dtype cannot hold.
 func checkAlpha(op, name string, alpha dtype.Scalar, result dtype.DType) error {
 	if c := alpha.DType().Category(); c > max(result.Category(), dtype.Integral) || c == dtype.Boolean && result != dtype.Bool {
 		return status.Runtimef("%s: %s %v must be of the category of the result's dtype %v or a lower one, and bool only with bool", op, name, alpha, result)
@@ -41,7 +41,7 @@ func Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, e
 	return addScaled.runIn(result, out, factor(alpha, result), self, other)
 }
 
-// Sub computes self - alpha*other; bool is refused.
+// Sub computes self - alpha*other; bool is rejected.
 func Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool || other.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("sub: subtraction, the `-` operator, with a bool tensor is not supported; to invert a mask, use `~` or logical_not()")
@@ -71,7 +71,7 @@ func Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error
 	return Sub(nil, other, self, alpha)
 }
 
-// Neg computes -self; bool is refused.
+// Neg computes -self; bool is rejected.
 func Neg(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("neg: negation, the `-` operator, on a bool tensor is not supported; to invert a mask, use `~` or logical_not()")
@@ -79,7 +79,7 @@ func Neg(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return neg.run(out, nil, self)
 }
 
-// Positive gives self itself; bool is refused.
+// Positive returns self itself; bool is rejected.
 func Positive(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("positive: the unary `+` operator is not supported on a bool tensor")
@@ -96,7 +96,7 @@ func Square(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return square.runIn(d, out, nil, self)
 }
 
-// Abs computes absolute values; those of complex numbers are real. In place, complex numbers are refused.
+// Abs computes absolute values; those of complex numbers are real. In place, complex numbers are rejected.
 func Abs(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if !self.DType().IsComplex() {
 		if err := iter.SameDType("abs", out, self.DType()); err != nil {

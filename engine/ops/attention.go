@@ -10,14 +10,14 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// attention is one whose operands have the same leading dimensions.
+// attention holds the operands of one attention; they have the same leading dimensions.
 type attention struct {
 	*scope
 	launch.Attention
 	lead, sizes []int64 // of the leading dimensions, and of the result
 }
 
-// attending begins an attention, and refuses operands that do not fit.
+// attending begins an attention, and rejects operands that do not fit.
 func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, scale float64) *attention {
 	a := &attention{scope: within(op), Attention: launch.Attention{Mask: mask, Causal: causal, Scale: scale}}
 	n := query.Dim() - 2
@@ -44,14 +44,14 @@ func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, s
 	return a
 }
 
-// fits refuses a tensor of other sizes, or of another dtype.
+// fits returns an error for a tensor of other sizes, or of another dtype.
 func (a *attention) fits(name string, t *tensor.Tensor, sizes []int64, d dtype.DType) {
 	if t != nil && (!slices.Equal(t.Sizes(), sizes) || t.DType() != d) {
 		a.Failf("%s must have sizes %v, and dtype %v, but has %v, and %v", name, sizes, d, t.Sizes(), t.DType())
 	}
 }
 
-// adjacent is t, or a copy of it, whose rows have adjacent elements.
+// adjacent returns t, or a copy of it, with rows of adjacent elements.
 func (a *attention) adjacent(t *tensor.Tensor) *tensor.Tensor {
 	if a.Err != nil || t.Strides()[t.Dim()-1] == 1 {
 		return t
@@ -59,7 +59,7 @@ func (a *attention) adjacent(t *tensor.Tensor) *tensor.Tensor {
 	return a.contiguousCopy(t, t.DType())
 }
 
-// NnAttention gives values weighted by the softmax of products of queries and keys, and the logarithms to base 2 of its denominators.
+// NnAttention returns values weighted by the softmax of products of queries and keys, and the logarithms to base 2 of its denominators.
 func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (result, lse *tensor.Tensor, err error) {
 	a := attending("nn_attention", query, k, value, mask, causal, scale)
 	defer a.Close()
@@ -81,7 +81,7 @@ func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float6
 	return list[0], list[1], nil
 }
 
-// NnAttentionGradient gives the gradients of query, key, value and mask, each of them empty where it is not wanted.
+// NnAttentionGradient returns the gradients of query, key, value and mask, each of them empty where it is not wanted.
 func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQ, ofK, ofV, ofM *tensor.Tensor, err error) {
 	a := attending("nn_attention_gradient", query, k, value, mask, causal, scale)
 	defer a.Close()

@@ -416,7 +416,7 @@ func fractional(n int) func(p profile, t *testing.T) map[string]any {
 	}
 }
 
-// resampledCall are the arguments of an operator that gives an image of n dimensions the size that it has.
+// resampledCall returns the arguments of an operator that resizes an image of n dimensions to its own size.
 func resampledCall(n int) func(p profile, t *testing.T) map[string]any {
 	return func(p profile, t *testing.T) map[string]any {
 		one := slices.Repeat([]int64{1}, n)
@@ -435,7 +435,7 @@ func sampledCall(n int, mode any) func(p profile, t *testing.T) map[string]any {
 	}
 }
 
-// recurrent are the arguments of a layer of cells of one unit for a step, whose states have so many dimensions before those of a matrix.
+// recurrent returns the arguments of a recurrent layer with one unit for one step. States have `before` dimensions before those of a matrix.
 func recurrent(gates int64, before int) func(p profile, t *testing.T) map[string]any {
 	return func(p profile, t *testing.T) map[string]any {
 		matrix := given(t, p.d, []int64{1, 1}, 1)
@@ -454,7 +454,7 @@ func recurrent(gates int64, before int) func(p profile, t *testing.T) map[string
 	}
 }
 
-// packed are the arguments of what packs and pads one sequence of one step.
+// packed returns the arguments of operators that pack and pad one sequence of one step.
 func packed(p profile, t *testing.T) map[string]any {
 	count := given(t, dtype.Int64, []int64{1}, 1)
 	return map[string]any{"input": given(t, p.d, []int64{1, 1}, 1), "data": given(t, p.d, []int64{1}, 1), "self": count, "lengths": count, "batch_sizes": count,
@@ -483,7 +483,7 @@ func inBags(p profile, t *testing.T) map[string]any {
 		"mode": int64(0), "padding_idx": ops.NoInt}
 }
 
-// convolved are the arguments of a convolution in n dimensions, in which one position meets one tap.
+// convolved returns the arguments of a convolution in n dimensions with one position and one kernel element.
 func convolved(n int) func(p profile, t *testing.T) map[string]any {
 	return func(p profile, t *testing.T) map[string]any {
 		one, none := slices.Repeat([]int64{1}, n), slices.Repeat([]int64{0}, n)
@@ -532,7 +532,7 @@ func tensorBounds(p profile, t *testing.T) map[string]any {
 	return map[string]any{"steps": int64(3), "start": given(t, dtype.Float32, nil, 1), "end": given(t, dtype.Float32, nil, 3)}
 }
 
-// first and last are the sizes of the first and the last dimension; 0 where there are none.
+// first and last return the sizes of the first and the last dimension, or 0 without dimensions.
 func (p profile) first() int64 { return p.cut(1).last() }
 
 func (p profile) last() int64 {
@@ -760,7 +760,7 @@ func (c call) run() (results []reflect.Value, err error) {
 	return results[:last], nil
 }
 
-// everyOperator loads the entries of the operators that work on tensors in memory; those of sparse and quantized tensors have tests of their own.
+// everyOperator loads the schemas of the operators on dense tensors. Sparse and quantized tensors have separate tests.
 func everyOperator(t *testing.T) []*schema.Operator {
 	all, err := schema.Load("..")
 	require.NoError(t, err)
@@ -788,7 +788,7 @@ func trained(name string) func(profile, *testing.T) map[string]any {
 	}
 }
 
-// lastNormalized normalizes the last dimension, and channelsNormalized what the second dimension counts, without parameters.
+// lastNormalized normalizes the last dimension, and channelsNormalized the channels of dimension 1, without parameters.
 func lastNormalized(p profile, _ *testing.T) map[string]any {
 	var none *tensor.Tensor
 	call := map[string]any{"weight": none, "bias": none, "eps": 1.0}
@@ -812,7 +812,7 @@ func channelsNormalized(p profile, _ *testing.T) map[string]any {
 	return call
 }
 
-// labelled gives each example the first class.
+// labelled returns a target with the first class for each batch element.
 func labelled(p profile, t *testing.T) map[string]any {
 	return map[string]any{"target": profile{dtype.Int64, p.cut(len(p.sizes) - 1).sizes, nil, zeros}.tensor(t, "")}
 }

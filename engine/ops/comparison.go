@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Equal tells whether sizes and elements agree.
+// Equal reports whether sizes and elements agree.
 func Equal(self, other *tensor.Tensor) (bool, error) {
 	if _, err := iter.Device("equal", self, other); err != nil {
 		return false, err
@@ -29,7 +29,7 @@ func Equal(self, other *tensor.Tensor) (bool, error) {
 	return !found, err
 }
 
-// Isclose tells where |self - other| <= atol + rtol*|other|.
+// Isclose reports where |self - other| <= atol + rtol*|other|.
 func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*tensor.Tensor, error) {
 	if self.DType() != other.DType() {
 		return nil, status.Runtimef("isclose: self has dtype %v and other %v; they must agree", self.DType(), other.DType())
@@ -49,8 +49,7 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	}, self, other)
 }
 
-// nearby is Isclose of 64-bit integers, whose distance float64 may lose: it is counted in them. One that is beyond those with a sign is
-// 2^64 less there.
+// nearby computes Isclose for 64-bit integers, where float64 would round the distance. An unsigned value beyond int64 wraps to the value minus 2^64.
 func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, error) {
 	s := within("isclose")
 	defer s.Close()
@@ -67,12 +66,12 @@ func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, err
 	return s.Last(func() (*tensor.Tensor, error) { return Le(nil, distance, limit) })
 }
 
-// Allclose tells whether Isclose holds everywhere.
+// Allclose reports whether Isclose holds everywhere.
 func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
 	return everywhere("allclose", func() (*tensor.Tensor, error) { return Isclose(self, other, rtol, atol, equalNan) })
 }
 
-// everywhere tells whether all that a step finds is True.
+// everywhere reports whether all that a step finds is True.
 func everywhere(op string, find func() (*tensor.Tensor, error)) (bool, error) {
 	s := within(op)
 	defer s.Close()
@@ -84,7 +83,7 @@ func everywhere(op string, find func() (*tensor.Tensor, error)) (bool, error) {
 	return !found, err
 }
 
-// classify runs p on dtypes that it has a kernel for; every element of the others gives v.
+// classify runs p on dtypes that its kernel supports, and fills the result with v for all others.
 func (p *pointwise) classify(out, self *tensor.Tensor, v bool) (*tensor.Tensor, error) {
 	if p.kernel.Has(p.kernel.Compute(self.DType())) {
 		return p.run(out, nil, self)
@@ -92,19 +91,19 @@ func (p *pointwise) classify(out, self *tensor.Tensor, v bool) (*tensor.Tensor, 
 	return fill(p.name, out, self, dtype.Bool, p.exact, dtype.BoolScalar(v))
 }
 
-// Isnan tells which elements are NaN.
+// Isnan reports which elements are NaN.
 func Isnan(self *tensor.Tensor) (*tensor.Tensor, error) { return isnan.classify(nil, self, false) }
 
-// Isinf tells which elements are infinite.
+// Isinf reports which elements are infinite.
 func Isinf(self *tensor.Tensor) (*tensor.Tensor, error) { return isinf.classify(nil, self, false) }
 
-// Isfinite tells which elements are neither infinite nor NaN.
+// Isfinite reports which elements are neither infinite nor NaN.
 func Isfinite(self *tensor.Tensor) (*tensor.Tensor, error) { return isfinite.classify(nil, self, true) }
 
-// Isreal tells which elements have no imaginary part.
+// Isreal reports which elements have no imaginary part.
 func Isreal(self *tensor.Tensor) (*tensor.Tensor, error) { return isreal.classify(nil, self, true) }
 
-// Isposinf tells which elements are plus infinity.
+// Isposinf reports which elements are plus infinity.
 func Isposinf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := typeOrdered("isposinf", self); err != nil {
 		return nil, err
@@ -112,7 +111,7 @@ func Isposinf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return isposinf.classify(out, self, false)
 }
 
-// Isneginf tells which elements are minus infinity.
+// Isneginf reports which elements are minus infinity.
 func Isneginf(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := typeOrdered("isneginf", self); err != nil {
 		return nil, err

@@ -6,9 +6,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// comparedIn is the dtype that two operands are compared in: that of promotion, or where this would change the values of integers without
-// a sign, or of numbers and tensors without dimensions beside them, one that holds both. Between uint64 and integers with a sign there
-// is none, and they are across. Numbers beside uint8 and the integers with a sign wrap around, as PyTorch's.
+// comparedIn returns the dtype in which two operands are compared: the promoted one, or one that holds both, where promotion would change the values
+// of unsigned integers, or of scalars and zero-dim tensors. No dtype holds uint64 and signed integers: across is true for these. Scalars compared
+// with uint8 and signed integers wrap around, as in PyTorch.
 func comparedIn(self, other *tensor.Tensor) (common dtype.DType, across bool) {
 	common = resultType(self, other)
 	a, b := self.DType(), other.DType()
@@ -22,13 +22,13 @@ func comparedIn(self, other *tensor.Tensor) (common dtype.DType, across bool) {
 	return wide, false
 }
 
-// wideUnsigned tells whether t is a tensor of uint16, uint32 or uint64.
+// wideUnsigned reports whether t is a tensor of uint16, uint32 or uint64.
 func wideUnsigned(t *tensor.Tensor) bool {
 	d := t.DType()
 	return !d.IsSigned() && d.IsIntegral() && d.Size() > 1 && !t.IsWrappedNumber()
 }
 
-// holds tells whether an integer dtype has the value of a number, or all that the dtype of a tensor has.
+// holds reports whether an integer dtype has the value of a number, or all that the dtype of a tensor has.
 func holds(d dtype.DType, t *tensor.Tensor) bool {
 	if !t.IsWrappedNumber() {
 		return dtype.Promote(d, t.DType()) == d && !d.IsFloatingPoint()
@@ -41,7 +41,7 @@ func holds(d dtype.DType, t *tensor.Tensor) bool {
 	return uint64(v.I) <= most
 }
 
-// below is what a comparison tells where the one operand is negative, and the other an integer without a sign.
+// below is the result of a comparison of a negative operand with an unsigned integer.
 type below struct{ self, other bool }
 
 func init() {
@@ -81,7 +81,7 @@ func (p *pointwise) across(out, self, other *tensor.Tensor, below below) (*tenso
 	return to.Done(s.Err)
 }
 
-// negative tells which integers are below 0.
+// negative returns a mask of the integers below 0.
 func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor {
 	zero := s.Number(dtype.IntScalar(0))
 	return s.Step(func() (*tensor.Tensor, error) { return lt.runIn(t.DType(), nil, nil, t, zero) })

@@ -89,7 +89,7 @@ func NegView(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return lazily("neg_view", self, tensor.Negative)
 }
 
-// lazily views a tensor whose elements are computed when they are read.
+// lazily returns a view with dispatch key `key`: its elements are computed when they are read.
 func lazily(op string, self *tensor.Tensor, key tensor.Keys) (*tensor.Tensor, error) {
 	made, err := self.View(op, self.Sizes(), self.Strides(), self.Offset())
 	if err == nil {

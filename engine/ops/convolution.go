@@ -39,7 +39,7 @@ func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, d
 	return c.make(format)
 }
 
-// convolution is one of which a tensor is missing, whose sizes behind the first two are given.
+// convolution describes a convolution of which one tensor is computed from the two others. It holds the sizes of that tensor after the first two.
 type convolution struct {
 	launch.Convolution
 	op    string
@@ -97,7 +97,7 @@ func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
 	return s.Give(*made)
 }
 
-// fit finds the sizes of what is made of a and b, and refuses what does not fit.
+// fit computes the sizes of the result of a and b, and returns an error if their shapes do not match.
 func (c *convolution) fit(a, b *tensor.Tensor) ([]int64, error) {
 	n := len(c.sizes)
 	if n < 1 || n > 3 || a.Dim() != n+2 || b.Dim() != n+2 || len(c.Stride) != n || len(c.Padding) != n || len(c.Dilation) != n {

@@ -39,7 +39,7 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 	return s.Err
 }
 
-// Copy writes src to self; with async, the caller does not wait for what a device does by itself with pinned memory.
+// Copy writes src to self. With async, the caller does not wait for copies between a device and pinned memory.
 func Copy(self, src *tensor.Tensor, async bool) error {
 	if err := iter.Writable("copy_", self); err != nil {
 		return err
@@ -58,7 +58,7 @@ func discards(op string, from, to dtype.DType) error {
 	return warning.ComplexToReal.Of(op, "converting %v to %v discards the imaginary part; take .real where that is meant", from, to)
 }
 
-// Fill gives every element one value; out is self in place, or nil for a new tensor of self's geometry.
+// Fill fills self with one value; out is self in place, or nil for a new tensor of self's geometry.
 func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	if value.Dim() != 0 {
 		return nil, status.Runtimef("fill_: only supports 0-dimension value tensor but got tensor with %d dimensions", value.Dim())
@@ -106,7 +106,7 @@ func Item(self *tensor.Tensor) (dtype.Scalar, error) {
 	return launch.Item("item", self)
 }
 
-// IsContiguous tells whether the elements lie in memory format f without gaps.
+// IsContiguous reports whether the elements are contiguous in memory format f.
 func IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (bool, error) {
 	if f == shape.Preserve {
 		f = shape.Contiguous
@@ -114,7 +114,7 @@ func IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (bool, error) {
 	return self.IsFormat(f), nil
 }
 
-// IsSetTo tells whether both tensors are the same view of the same storage.
+// IsSetTo reports whether both tensors are the same view of the same storage.
 func IsSetTo(self, other *tensor.Tensor) (bool, error) {
 	return self.Storage() == other.Storage() && iter.SameView(self, other) && self.DType() == other.DType(), nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// Repeat joins copies of self along every dimension; leading dimensions are added where there are more repeats.
+// Repeat concatenates copies of self along every dimension. It adds leading dimensions if there are more repeats than dimensions.
 func Repeat(self *tensor.Tensor, repeats []int64) (*tensor.Tensor, error) {
 	return repeat("repeat", self, repeats)
 }
@@ -23,7 +23,7 @@ func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, er
 	if lead < 0 {
 		return nil, status.Runtimef("%s: number of dimensions of repeat dims %v can not be smaller than number of dimensions of tensor %v", op, repeats, self.Sizes())
 	}
-	// The copies are written through a view of the result with a dimension of its own for every repeat.
+	// The copies are written through a view of the result that has a separate dimension for every repeat.
 	sizes := make([]int64, len(repeats))
 	var split, from []int64
 	for i, n := range repeats {
@@ -171,7 +171,7 @@ func (s *scope) rolled(t *tensor.Tensor, by []int64) *tensor.Tensor {
 	return out
 }
 
-// copyRolled copies block by block: along each dimension what moves on, and what comes in at the start.
+// copyRolled copies block by block: along each dimension the shifted block, and the block that wraps around to the start.
 func (s *scope) copyRolled(to, from *tensor.Tensor, by []int64) {
 	d := slices.IndexFunc(by, func(n int64) bool { return n != 0 })
 	if s.Err != nil || d < 0 {
@@ -195,7 +195,7 @@ func Triu(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
 	return triangle("triu", out, self, diagonal, true)
 }
 
-// triangle copies self and zeroes what is below a diagonal, or above it.
+// triangle copies self and zeroes the elements below a diagonal, or above it.
 func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (*tensor.Tensor, error) {
 	if self.Dim() < 2 {
 		return nil, status.Runtimef("%s: input tensor must have at least 2 dimensions, but got %d", op, self.Dim())

@@ -44,7 +44,7 @@ func ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) error {
 	return resize("resize_as_", self, template.Sizes(), f)
 }
 
-// Set makes self an empty tensor over a storage of its own.
+// Set makes self an empty tensor over a new storage.
 func Set(self *tensor.Tensor) error {
 	s, err := storage.New("set_", 0, self.Device(), false)
 	if err != nil {
@@ -62,7 +62,7 @@ func SetTensor(self, source *tensor.Tensor) error {
 	return setTo(self, source.Storage(), source.Sizes(), source.Strides(), source.Offset())
 }
 
-// SetTensorGeometry views source's storage with a geometry of its own.
+// SetTensorGeometry makes self a view of source's storage with the given offset, sizes and strides.
 func SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) error {
 	if self.DType() != source.DType() {
 		return status.Runtimef("set_: could not set tensor of type %v to a tensor of type %v", source.DType(), self.DType())
@@ -93,7 +93,7 @@ func setTo(self *tensor.Tensor, s *storage.Storage, size, stride []int64, offset
 	return self.Set("set_", s, self.DType(), size, stride, offset)
 }
 
-// aligned refuses storages in which elements of d would lie across their alignment.
+// aligned returns an error for storages that are not aligned for elements of d.
 func aligned(op string, s *storage.Storage, d dtype.DType) error {
 	if uintptr(s.Data())%uintptr(d.Alignment()) != 0 {
 		return status.Runtimef("%s: the storage at %v is not aligned to the %d bytes that elements of %v need; clone() it", op, s.Data(), d.Alignment(), d)

@@ -79,7 +79,7 @@ func Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout,
 	return filled("ones", out, size, dtype.IntScalar(1), d, dtype.Default(), layout, dev)
 }
 
-// Full makes a tensor of one value, whose kind gives the dtype; complex numbers have parts of 32 bits or more.
+// Full returns a tensor filled with value, with the default dtype for a scalar of its category. Complex results have parts of 32 bits or more.
 func Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	otherwise := value.DType()
 	if otherwise.IsComplex() {
@@ -116,7 +116,7 @@ func EmptyStrided(size, stride []int64, d dtype.DType, layout tensor.Layout, dev
 	return tensor.EmptyStrided("empty_strided", size, stride, d, dev)
 }
 
-// EmptyPermuted makes a dense tensor whose dimensions lie in memory in the order of layout, slowest first.
+// EmptyPermuted returns a dense tensor with the dimensions stored in the order of physical, outermost first.
 func EmptyPermuted(size, physical []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if len(size) != len(physical) {
 		return nil, status.Runtimef("empty_permuted: number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = %d is not equal to len(physical_layout) = %d",

@@ -98,7 +98,7 @@ func countInts(start, end, step dtype.Scalar) (whole uint64, rest bool) {
 	return whole, left > 0
 }
 
-// negative tells whether an integer is below 0.
+// negative reports whether an integer is below 0.
 func negative(s dtype.Scalar) bool { return s.Kind != dtype.KindUint && s.I < 0 }
 
 // signs are the bits of an integer before the lowest 64.
@@ -109,7 +109,7 @@ func signs(s dtype.Scalar) uint64 {
 	return 0
 }
 
-// less tells whether a number is below another; integers are not rounded for that.
+// less reports whether a number is below another; integers are not rounded for that.
 func less(a, b dtype.Scalar) bool {
 	switch {
 	case !isInt(a) || !isInt(b):
@@ -232,7 +232,7 @@ func endpoint(s dtype.Scalar, d dtype.DType) dtype.Scalar {
 	return s
 }
 
-// wide tells whether float64 may lack an integer.
+// wide reports whether float64 may lack an integer.
 func wide(s dtype.Scalar) bool { return s.Kind == dtype.KindUint || s.I < -1<<53 || s.I > 1<<53 }
 
 // fillWide fills an output of 64-bit integers with evenly spaced ones, without their fractions, in integers of 128 bits.
@@ -270,7 +270,7 @@ func fillWide(to *iter.Output, from, last dtype.Scalar) error {
 	return to.CopyFrom(s.reshape(made, to.To.Sizes()...))
 }
 
-// Logspace makes the powers of base whose exponents are Linspace's values.
+// Logspace returns base to the power of Linspace's values.
 func Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	to, err := spaced("logspace", out, start, end, steps, d, layout, dev)
 	if err == nil {

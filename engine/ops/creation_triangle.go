@@ -10,8 +10,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// staircase is a part of a matrix: the rows from first to last, of which neighbours differ by one column, but for those that have
-// all columns.
+// staircase is the part of a matrix between rows first and last. The lengths of adjacent rows differ by one column, except for rows that have all
+// columns.
 type staircase struct {
 	first, last int64
 	stairs      int64 // the rows that differ
@@ -19,7 +19,7 @@ type staircase struct {
 	span        func(row int64) (from, to int64)
 }
 
-// lower is the triangle up to the diagonal at offset, which lies within the matrix or beside it.
+// lower returns the lower triangle up to the diagonal at offset, which may be outside of the matrix.
 func lower(row, col, offset int64) staircase {
 	first := max(-offset, 0)
 	return staircase{first, row, min(row-first, max(col-offset-first, 0)), first + offset + 1, func(i int64) (int64, int64) { return 0, min(i+offset+1, col) }}

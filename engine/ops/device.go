@@ -11,7 +11,7 @@ func DeviceCount(name string) (int64, error) {
 	return int64(device.Count(d.Type)), nil
 }
 
-// DeviceAbsence tells why there is no device of a type.
+// DeviceAbsence returns the reason why no device of a type is available.
 func DeviceAbsence(name string) (string, error) {
 	d, err := device.Parse(name)
 	if err != nil {
@@ -35,7 +35,7 @@ func DeviceAllocations(d device.Device) (blocks, retries, refusals int64, err er
 	return m.Blocks, m.Retries, m.Refusals, err
 }
 
-// ofDevice asks what works on a device.
+// ofDevice calls ask with the asynchronous interface of a device.
 func ofDevice[R any](op string, d device.Device, ask func(w device.Asynchronous, d device.Device) (R, error)) (r R, err error) {
 	w, d, err := device.WorkOf(op, d)
 	if err != nil {
@@ -50,13 +50,13 @@ func onDevice(op string, d device.Device, ask func(w device.Asynchronous, d devi
 	return err
 }
 
-// DeviceResetPeakMemory sets the peaks of a device's memory to what is held now.
+// DeviceResetPeakMemory sets the peak statistics of a device's memory to the current usage.
 func DeviceResetPeakMemory(d device.Device) error {
 	const op = "device_reset_peak_memory"
 	return onDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.ResetPeak(op, d) })
 }
 
-// DeviceSetMemoryLimit bounds what the driver is asked for.
+// DeviceSetMemoryLimit limits the memory that is requested from the driver.
 func DeviceSetMemoryLimit(d device.Device, nbytes int64) error {
 	const op = "device_set_memory_limit"
 	return onDevice(op, d, func(w device.Asynchronous, d device.Device) error { return w.SetLimit(op, d, nbytes) })
@@ -95,7 +95,7 @@ func DeviceAttribute(d device.Device, name string) (int64, error) {
 	return ofDevice(op, d, func(w device.Asynchronous, d device.Device) (int64, error) { return w.Attribute(op, d, name) })
 }
 
-// DeviceOfPointer is the device whose memory is at an address.
+// DeviceOfPointer returns the device that owns the memory at an address.
 func DeviceOfPointer(name string, data uintptr) (device.Device, error) {
 	const op = "device_of_pointer"
 	d, err := device.Parse(name)
@@ -110,7 +110,7 @@ func DeviceOfPointer(name string, data uintptr) (device.Device, error) {
 	})
 }
 
-// DeviceCanAccessPeer tells whether a device can use another one's memory.
+// DeviceCanAccessPeer reports whether a device can use another one's memory.
 func DeviceCanAccessPeer(d, peer device.Device) (bool, error) {
 	const op = "device_can_access_peer"
 	peer, err := device.Resolve(op, peer)

@@ -23,7 +23,7 @@ var (
 // manyRows is the number of rows from which on the Euclidean distance is taken from products by default, as in PyTorch.
 const manyRows = 26
 
-// ByProducts tells whether Euclidean distances of so many rows are taken from products.
+// ByProducts reports whether Euclidean distances of so many rows are taken from products.
 func ByProducts(op, mode string, rows, columns int64) (bool, error) {
 	switch mode {
 	case "", "use_mm_for_euclid_dist_if_necessary":
@@ -138,7 +138,7 @@ func (s *scope) squaresFail(t, squares *tensor.Tensor) bool {
 	return fails || largest < low*low && s.some(t, func(v float64) bool { return v != 0 })
 }
 
-// squares sets out to -2 times the products of the rows of a and b, matrix by matrix, and gives the rows' squared norms.
+// squares sets out to -2 times the products of the rows of a and b, matrix by matrix, and returns the rows' squared norms.
 func (s *scope) squares(out, a, b *tensor.Tensor) (ofA, ofB *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil

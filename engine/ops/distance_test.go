@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// Distances from products are those from differences but for rounding, batch by batch.
+// Distances from matrix products equal those from differences up to rounding, batch by batch.
 func TestEuclideanDistancesFromProducts(t *testing.T) {
 	for _, sizes := range []struct{ a, b []int64 }{
 		{[]int64{30, 4}, []int64{5, 4}},

@@ -104,13 +104,13 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 	return pow.run(out, nil, self, exponent)
 }
 
-// The powers 1/2 and -1/2 that are given as numbers: of -inf and -0 they are what the square root gives, as in PyTorch.
+// The exponents 1/2 and -1/2 as scalars. The results for -inf and -0 are those of sqrt, as in PyTorch.
 var (
 	powerHalf      = &pointwise{name: "pow", kernel: kernel.Get("sqrt"), rule: promoteFloat}
 	powerMinusHalf = &pointwise{name: "pow", kernel: kernel.Get("rsqrt"), rule: promoteFloat}
 )
 
-// rootOf is the square root, or what divides by it, that a number as exponent stands for in dtype d; nil for another one.
+// rootOf returns sqrt or rsqrt if exponent is the scalar 1/2 or -1/2 in dtype d, and nil otherwise.
 func rootOf(exponent *tensor.Tensor, d dtype.DType) *pointwise {
 	if !exponent.IsWrappedNumber() || !d.IsFloatingPoint() || d == dtype.Float16 {
 		return nil

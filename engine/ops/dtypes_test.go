@@ -16,7 +16,7 @@ import (
 // fittingShapes are tried in turn until an operator takes one.
 var fittingShapes = [][]int64{{3, 3}, {3}, {2, 2}, {3, 3, 3}, {2}, {}, {4, 2}, {2, 3, 2, 2}}
 
-// uncallable are the operators that a dtype says nothing about or that need what a test does not have.
+// uncallable lists operators that do not depend on a dtype or need resources that a test does not have.
 var uncallable = map[string]bool{"from_file": true, "pin_memory": true, "record_stream": true}
 
 // fitting is the first shape that o takes in some dtype.
@@ -37,8 +37,8 @@ func fitting(t *testing.T, o *schema.Operator) (sizes []int64, ok bool) {
 	return nil, false
 }
 
-// Every operator takes the dtypes that its entry declares, and refuses the others with an error that says so. docs/gen_dtypes.md
-// is made of the same entries.
+// Every operator takes the dtypes that its entry declares, and rejects the others with an error that says so. docs/gen_dtypes.md is made of the same
+// entries.
 func TestOperatorsTakeTheDTypesTheyDeclare(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if o.DTypes == "none" || uncallable[o.CName()] {

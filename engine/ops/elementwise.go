@@ -16,7 +16,7 @@ func elementwise(op string, k *kernel.Kernel, compute dtype.DType, params *launc
 
 var differs, hasZero = kernel.Get("differs"), kernel.Get("has_zero")
 
-// anywhere tells whether a kernel finds what it looks for.
+// anywhere reports whether a kernel finds an element that it searches for.
 func anywhere(op string, k *kernel.Kernel, compute dtype.DType, operands ...*tensor.Tensor) (bool, error) {
 	w := launch.Elementwise{Kernel: k, Compute: compute}
 	copy(w.Operands[:], operands)

@@ -5,7 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// What the tests outside of the package, which run over the façade, need of it.
+// Internals for tests of the external package, which call operators through the dispatcher.
 var (
 	CastTo   = rowMajorCopy
 	FillWith = fillWith

@@ -19,7 +19,7 @@ var (
 	extremeFloats = []float64{0, -1, 1e308, -1e308, 1e-320, math.Inf(1), math.Inf(-1), math.NaN()}
 )
 
-// extremeProfiles have no elements, one, or sizes whose product is beyond 64 bits.
+// extremeProfiles have no elements, one element, or sizes with a product beyond 64 bits.
 var extremeProfiles = []profile{
 	{dtype.Float32, []int64{3, 3}, nil, ones},
 	{dtype.Float64, []int64{}, nil, ones},
@@ -80,7 +80,7 @@ func extremes(v reflect.Value) (list []reflect.Value) {
 // global are the operators that change the process.
 var global = map[string]bool{"set_num_threads": true, "set_memory_limit": true, "share_memory_": true, "storage_from_descriptor": true}
 
-// Whatever numbers an operator is given, it answers or refuses, without a defect of its own showing, and keeps nothing.
+// For any values of its arguments an operator returns a result or an error without an internal failure, and leaks nothing.
 func TestExtremeArgumentsAreAnsweredOrRefused(t *testing.T) {
 	storage.SetLimit(1 << 28)
 	defer storage.SetLimit(0)
@@ -112,7 +112,7 @@ func TestExtremeArgumentsAreAnsweredOrRefused(t *testing.T) {
 	}
 }
 
-// A text that an argument with words cannot be is refused by name, whatever the other arguments.
+// A text that an argument with words cannot be is rejected by name, whatever the other arguments.
 func TestWordsAreChecked(t *testing.T) {
 	tried := 0
 	for _, o := range everyOperator(t) {

@@ -3,7 +3,7 @@ package ops_test
 import (
 	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
-	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
+	_ "github.com/libtensor/libtensor/engine/composite" // registers the composite operators
 	_ "github.com/libtensor/libtensor/engine/conjugate" // conjugated and negated views
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -11,10 +11,10 @@ import (
 	_ "github.com/libtensor/libtensor/engine/sparse"    // and sparse tensors
 )
 
-// ctx is the façade, through which these tests call every operator.
+// ctx is the dispatcher, through which these tests call every operator.
 var ctx aten.Ctx
 
-// What products are added to, and what they are scaled by, where neither matters.
+// The addend and the scale of products in tests that do not depend on them.
 var zero, unscale = dtype.IntScalar(0), dtype.IntScalar(1)
 
 var (

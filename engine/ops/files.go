@@ -24,12 +24,12 @@ func fileBytes(op string, size int64, write func(io.WriterAt) error) (*tensor.Te
 	return s.Give(t)
 }
 
-// fileSource is the file whose bytes a tensor holds.
+// fileSource returns the file with the bytes of a tensor.
 func fileSource(op string, data *tensor.Tensor) (*file.Source, error) {
 	if data.DType() != dtype.Uint8 || data.Dim() != 1 || !data.IsContiguous() || data.Device().Type != device.CPU {
 		return nil, status.Valuef("%s: the bytes of a file must be a contiguous uint8 tensor of one dimension on the CPU, not %v of shape %v on %v", op, data.DType(), data.Sizes(), data.Device())
 	}
-	if data.Numel() == 0 { // which may lie anywhere
+	if data.Numel() == 0 { // its address is arbitrary
 		return file.Memory(nil), nil
 	}
 	return file.Memory(data.Storage().Bytes()[data.Offset() : data.Offset()+data.Numel()]), nil

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// checkFits refuses a number that dtype d cannot hold.
+// checkFits returns an error for a number that dtype d cannot hold.
 func checkFits(op string, value dtype.Scalar, d dtype.DType) error {
 	if !value.Fits(d) {
 		return overflow(op, value, d)
@@ -23,8 +23,8 @@ func filler(op string, self, value *tensor.Tensor) (dtype.Scalar, error) {
 	return launch.Item(op, value)
 }
 
-// checkOne is checkFits for a number that becomes an element of a tensor first: 16-bit floats overflow to infinity, and eight-bit floats to
-// what their conversion gives.
+// checkOne is checkFits for a scalar that is converted to one element first: 16-bit floats overflow to infinity, and 8-bit floats follow their
+// conversion.
 func checkOne(op string, value dtype.Scalar, d dtype.DType) error {
 	if (d.Compute() != d || d.IsFloat8()) && value.Im == 0 {
 		return nil

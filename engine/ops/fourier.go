@@ -116,8 +116,8 @@ func byStride(t *tensor.Tensor, dims []int) []int {
 	return sorted
 }
 
-// transform runs a transform along dims, the fastest last. The result lies in memory as PyTorch's does: the transformed dimensions
-// innermost, in their order, and the others around them by the strides of self.
+// transform computes a transform along dims, the fastest last. The result is laid out as in PyTorch: the transformed dimensions are innermost, in
+// their order, and the others follow the order of self's strides.
 func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtype.DType, inverse bool, scale float64) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()

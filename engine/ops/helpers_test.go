@@ -42,7 +42,7 @@ func rowMajorCopy(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, e
 	return s.Give(s.contiguousCopy(t, d))
 }
 
-// ramp makes a contiguous tensor whose elements are some fixed uneven numbers around 0.
+// ramp returns a contiguous tensor of fixed, unevenly spaced values around 0.
 func ramp(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	t.Helper()
 	n := int64(1)
@@ -74,7 +74,7 @@ func onMeta(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
 	return m
 }
 
-// sameBits compares lists whose NaN count as equal.
+// sameBits compares lists of floats. NaNs are equal.
 func sameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
 }

@@ -132,8 +132,8 @@ func histogramOfAll(outHist, outEdges, self, weight *tensor.Tensor, density bool
 	return iter.DoneBoth(&toHist, &toEdges, err)
 }
 
-// Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Gives the
-// counts and the edges of every dimension.
+// Histogramdd counts the points in the last dimension of self in a grid of bins[d] equal bins in each dimension d. Returns the counts and the edges
+// of every dimension.
 func Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) ([]*tensor.Tensor, error) {
 	return histogramOfPoints(self, weight, density, len(bins), launch.ByDivisionAndSearch, func(s *scope, values *tensor.Tensor) []*tensor.Tensor {
 		return s.equalEdges(values, bins, ranges, self.DType())

@@ -17,10 +17,10 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// IsMask tells whether an index tensor selects by truth: bool, and uint8 as PyTorch has it.
+// IsMask reports whether an index tensor selects by truth: bool, and uint8 as in PyTorch.
 func IsMask(t *tensor.Tensor) bool { return t.DType() == dtype.Bool || t.DType() == dtype.Uint8 }
 
-// byteMask warns of a uint8 tensor that is taken as a mask.
+// byteMask warns about a uint8 tensor used as a mask.
 func byteMask(op, argument string, t *tensor.Tensor) error {
 	if t.DType() != dtype.Uint8 {
 		return nil
@@ -34,7 +34,7 @@ type selector struct {
 	first, dims int
 }
 
-// newSelector is t as an index of the dimensions from first on. A zero-dim mask has one of its own.
+// newSelector returns t as an index of the dimensions from first on. A zero-dim mask indexes a new dimension.
 func newSelector(t *tensor.Tensor, first int) selector {
 	if IsMask(t) {
 		return selector{t, first, max(t.Dim(), 1)}
@@ -42,7 +42,7 @@ func newSelector(t *tensor.Tensor, first int) selector {
 	return selector{t, first, 1}
 }
 
-// onlyMasks tells whether all tensors of an index are masks.
+// onlyMasks reports whether all tensors of an index are masks.
 func onlyMasks(selectors []selector) bool {
 	return !slices.ContainsFunc(selectors, func(x selector) bool { return !IsMask(x.Tensor) })
 }
@@ -95,8 +95,8 @@ func unindexed(op string, self *tensor.Tensor, items []IndexItem) (int, error) {
 	return self.Dim() - consumed, nil
 }
 
-// basic applies the integers, slices, new axes and the ellipsis of an index, which give a view, and lists the index tensors,
-// which index dimensions of that view.
+// basic applies the integers, slices, new axes and the ellipsis of an index, which result in a view. It also returns the index tensors, with the
+// dimensions of the view that they index.
 func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tensor, selectors []selector) {
 	rest := 0
 	if rest, s.Err = unindexed(s.Op, self, items); s.Err != nil {
@@ -151,7 +151,7 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 	return s.Keep(view.As(s.Op, self, g)), selectors
 }
 
-// reachable refuses index tensors on a device other than self's. Those of the CPU go with any: their positions are found there.
+// reachable returns an error for index tensors on a device other than self's. Those of the CPU go with any: their positions are found there.
 func reachable(op string, self *tensor.Tensor, selectors []selector) error {
 	for _, x := range selectors {
 		if at := x.Device(); at != self.Device() && at.Type != device.CPU {
@@ -164,7 +164,7 @@ func reachable(op string, self *tensor.Tensor, selectors []selector) error {
 // advanced is an index with tensors, resolved against the view that it indexes.
 type advanced struct {
 	indexed
-	inputs []*tensor.Tensor // what the layout of a fresh result follows
+	inputs []*tensor.Tensor // tensors that determine the layout of a new result
 }
 
 // axis is an index tensor with the dimensions of the view that it indexes: one, or the several that a mask covers, where these
@@ -175,8 +175,8 @@ type axis struct {
 	positions    *tensor.Tensor
 }
 
-// resolve turns index tensors into the elements of base that they name: masks become positions, positions are checked and
-// broadcast, and the dimensions of the positions stand where the index tensors stood, or first where those stood apart.
+// resolve converts index tensors to the elements of base that they select: masks become positions, positions are checked and broadcast. The broadcast
+// dimensions replace those of adjacent index tensors, or come first if the index tensors are not adjacent.
 func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 	a := new(advanced)
 	var axes []axis
@@ -339,7 +339,7 @@ func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
 	return nil
 }
 
-// nowhere tells whether an index is False, alone: as in PyTorch, what is written there is not looked at.
+// nowhere reports whether an index is the single value False. As in PyTorch, an assigned value is then ignored.
 func nowhere(items []IndexItem) bool {
 	return len(items) == 1 && items[0].Kind == IndexBool && items[0].Start == 0
 }
@@ -459,8 +459,8 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	}
 }
 
-// writeMask writes value to the elements that a mask of all of base selects, without their positions: one number, or as many as they are.
-// It tells whether it has, or has failed; what it leaves goes the general way.
+// writeMask assigns value, of one element or one for each selected element, by a mask over all of base, without computing positions. It returns true
+// if it has written or failed; for false, the caller uses the general path.
 func (s *scope) writeMask(base *tensor.Tensor, selectors []selector, value *tensor.Tensor) bool {
 	mask := soleMask(base, selectors)
 	switch {
@@ -481,7 +481,7 @@ func (s *scope) writeMask(base *tensor.Tensor, selectors []selector, value *tens
 	return false
 }
 
-// unfit refuses a value for elements of sizes to which it does not expand.
+// unfit returns an error for a value for elements of sizes to which it does not expand.
 func unfit(op string, value *tensor.Tensor, sizes []int64) error {
 	return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op, value.Sizes(), sizes)
 }

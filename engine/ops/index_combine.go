@@ -80,8 +80,8 @@ func (a *indexed) mostTerms() int64 {
 	return n
 }
 
-// isSparse reports whether a copy of the positions that index names is smaller than one of self. No index dimension may be one of self
-// too, as it is for scatter.
+// isSparse reports whether a copy of the positions in index is smaller than a copy of self. It requires that no index dimension is also one of self,
+// as it is in scatter.
 func (a *indexed) isSparse(self *tensor.Tensor) bool {
 	if self.Device().Type != device.CPU {
 		return false

@@ -49,7 +49,7 @@ func Nonzero(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	// As PyTorch's, the result keeps the coordinates of one dimension side by side.
+	// As in PyTorch, the coordinates of one dimension are adjacent in the result.
 	rows, sizes, strides := flat, []int64{flat.Numel(), int64(self.Dim())}, []int64{1, flat.Numel()}
 	if self.Dim() == 1 {
 		s.Err = rows.SetGeometry(s.Op, sizes, strides, 0)
@@ -90,7 +90,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	// As PyTorch's, the coordinates of an index lie side by side, and the indices as they were laid out.
+	// As in PyTorch, the coordinates of one index are adjacent, and the indices keep their layout.
 	all := s.empty(indices, dtype.Int64, append(slices.Clone(turned.Sizes()), int64(len(sizes)))...)
 	rows := s.reshape(all, indices.Numel(), int64(len(sizes)))
 	s.Do(func() error {
@@ -110,7 +110,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	return Unbind(all, -1)
 }
 
-// selectByMask gathers the elements whose mask, of self's shape, is set, in row-major order.
+// selectByMask gathers the elements of self for which mask, of the same shape, is true, in row-major order.
 func (s *scope) selectByMask(self, mask *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -129,7 +129,7 @@ func wantBool(op string, mask *tensor.Tensor) error {
 	return nil
 }
 
-// MaskedSelect gathers the elements whose mask is set; the shapes broadcast.
+// MaskedSelect gathers the elements for which mask is true. The shapes broadcast.
 func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_select"
 	sizes, err := shape.Broadcast(op, self.Sizes(), mask.Sizes())
@@ -161,7 +161,7 @@ func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
 	s.Do(func() error { return elementwise(s.Op, maskedFillKernel, to.DType(), &p, to, mask) })
 }
 
-// expanded warns of a tensor whose elements share memory, where some of them are about to be filled.
+// expanded warns about an output with overlapping elements, of which only some are to be filled.
 func expanded(op string, out *tensor.Tensor) error {
 	if !iter.SelfOverlaps(out) {
 		return nil
@@ -234,8 +234,8 @@ func MaskedScatter(out, self, mask, source *tensor.Tensor) (*tensor.Tensor, erro
 	})
 }
 
-// scatterByMask writes the elements of source, one after another, where a mask of to's shape is set. fits refuses numbers of
-// set elements that source is not for.
+// scatterByMask writes the elements of source, one after another, where a mask of to's shape is set. fits rejects numbers of set elements that source
+// is not for.
 func (s *scope) scatterByMask(to, mask, source *tensor.Tensor, fits func(set int64) error) {
 	if s.Err != nil {
 		return

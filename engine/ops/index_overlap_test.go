@@ -80,7 +80,7 @@ func TestWritesToElementsThatShareMemory(t *testing.T) {
 	}
 }
 
-// Results of a turned tensor are contiguous, but for those operators that keep its layout.
+// Results of a transposed tensor are contiguous, except for operators that keep its layout.
 func TestLayoutsOfIndexedWrites(t *testing.T) {
 	const rows, columns = 8, 20
 	x := permutation(t, numbers(t, dtype.Float32, columns, rows), 1, 0)
@@ -100,7 +100,7 @@ func TestLayoutsOfIndexedWrites(t *testing.T) {
 	}
 }
 
-// An index or a mask without values is refused by name.
+// An index or a mask without values is rejected by name.
 func TestIndexesWithoutValues(t *testing.T) {
 	x := numbers(t, dtype.Float32, 3)
 	index, mask := onMeta(t, vectorOf(t, 0, 2)), onMeta(t, given(t, dtype.Bool, []int64{3}, 1, 0, 1))
@@ -144,7 +144,7 @@ func TestIndexesWithoutValues(t *testing.T) {
 	}
 }
 
-// Values of no or of too many elements are refused, and nothing is written.
+// Values of no or of too many elements are rejected, and nothing is written.
 func TestValuesThatDoNotFit(t *testing.T) {
 	x, want := numbers(t, dtype.Float32, 3, 4), flat(t, numbers(t, dtype.Float32, 3, 4))
 	mask := given(t, dtype.Bool, []int64{3, 4}, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -168,7 +168,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 	assert.Equal(t, want, flat(t, empty))
 }
 
-// What an expanded tensor repeats is looked at once, however often that is.
+// The repeated elements of an expanded tensor are checked once, however many they are.
 func TestRepeatedElementsAreCheckedOnce(t *testing.T) {
 	const many = 1 << 45
 	expanded := func(x *tensor.Tensor) *tensor.Tensor {

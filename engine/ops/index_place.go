@@ -24,7 +24,7 @@ type indexed struct {
 	sizes, strides []int64
 	step, size     int64
 	index          *tensor.Tensor // broadcasts to sizes; negative positions count from the end
-	check          *launch.Bounds // what is to be looked for in index as it is used
+	check          *launch.Bounds // bounds to check in index when it is used
 }
 
 // read fills out, of shape a.sizes, from self.
@@ -36,7 +36,7 @@ func (a *indexed) read(s *scope, out, self *tensor.Tensor) {
 	a.run(s, gatherKernel, [3]*tensor.Tensor{to, from, a.index})
 }
 
-// write stores source, of self's dtype, at the indexed places of self; the last of several writes to a place stays.
+// write stores source, of self's dtype, at the indexed positions of self. The last of several writes to one position wins.
 func (a *indexed) write(s *scope, self, source *tensor.Tensor) {
 	from := s.expand(source, a.sizes)
 	if s.Err != nil {
@@ -63,8 +63,7 @@ func placeAlong(self *tensor.Tensor, d int, index *tensor.Tensor) *indexed {
 	return a
 }
 
-// positions is an int64 form of an index whose values are all in [0, size), or, where wrap is set, in [-size, size).
-// outOfRange makes the error for a value that is not.
+// positions returns index as int64, with all values in [0, size), or in [-size, size) if wrap is set. outOfRange creates the error for other values.
 func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRange func(i int64) error) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -85,7 +84,7 @@ func (s *scope) counted(index *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, index, dtype.Int64) })
 }
 
-// numbersPlaces tells whether elements of a dtype number positions in every index: those of uint8 are a mask's.
+// numbersPlaces reports whether elements of a dtype number positions in every index: those of uint8 are a mask's.
 func numbersPlaces(d dtype.DType) bool {
 	return d == dtype.Int64 || d == dtype.Int32 || d == dtype.Uint16 || d == dtype.Uint32 || d == dtype.Uint64
 }
@@ -119,7 +118,7 @@ func sizeAt(t *tensor.Tensor, d int) int64 {
 	return t.Sizes()[d]
 }
 
-// wantIndex refuses index dtypes other than int64 and, where short is set, others that number positions.
+// wantIndex returns an error for index dtypes other than int64 and, where short is set, others that number positions.
 func wantIndex(op string, index *tensor.Tensor, short bool) error {
 	if d := index.DType(); d == dtype.Int64 || short && numbersPlaces(d) {
 		return nil

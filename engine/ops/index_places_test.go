@@ -124,8 +124,8 @@ func indexedWrites(t *testing.T, d dtype.DType, rows, columns int64) []indexedWr
 	}
 }
 
-// Writes to some elements give the same values whatever the size from which outputs bypass the caches, for every element size
-// and layout of self, in place and not.
+// Writes to some elements have the same result on both sides of the size from which stores bypass the caches, for every element size and layout of
+// self, in place and not.
 func TestIndexedWritesOfAnySize(t *testing.T) {
 	const rows, columns = 9, 1531
 	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.BFloat16, dtype.Float32, dtype.Int64, dtype.Complex128} {
@@ -300,7 +300,7 @@ func TestIndexedReadsOfAnyLayout(t *testing.T) {
 	}
 }
 
-// An index that another thread changes once it was checked is refused where it is used, and nothing outside is touched.
+// An index that another thread changes once it was checked is rejected where it is used, and nothing outside is touched.
 func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 	for _, bad := range []int64{3, -4, math.MaxInt64, math.MinInt64} {
 		for _, d := range []dtype.DType{dtype.Int8, dtype.Float16, dtype.Float32, dtype.Int64, dtype.Complex128} {
@@ -336,7 +336,7 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 	}
 }
 
-// What an index refuses gives back what it made.
+// An index that is rejected releases its temporaries.
 func TestRefusedIndexesLeakNothing(t *testing.T) {
 	x := numbers(t, dtype.Float32, 3, 4)
 	truth := IndexItem{Kind: IndexBool, Start: 1}

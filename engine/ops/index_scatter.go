@@ -26,10 +26,10 @@ type scattering struct {
 	scope
 	d             int
 	index, source *tensor.Tensor   // index: positions; source: of index's sizes
-	given         []*tensor.Tensor // what the caller gave for both
+	given         []*tensor.Tensor // the caller's tensors for both
 }
 
-// newScattering checks the arguments of the scatter family, whose index has as many dimensions as self.
+// newScattering checks the arguments of the scatter family. index has as many dimensions as self.
 func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *scattering {
 	s := &scattering{scope: scope{owner.Scope{Op: op}}}
 	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepare(self, dim, index, source)
@@ -70,7 +70,7 @@ func (s *scattering) prepare(self *tensor.Tensor, dim int64, index, source *tens
 	return s.Err
 }
 
-// newIndexing checks the arguments of the index_ family, whose index is a vector of positions of dimension dim.
+// newIndexing checks the arguments of the index_ family. index is a vector of positions along dimension dim.
 func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) *scattering {
 	s := &scattering{scope: scope{owner.Scope{Op: op}}}
 	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepareVector(self, dim, index, source, short)
@@ -120,13 +120,12 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 	return s.Err
 }
 
-// writable refuses what cannot be written in place, and an index and a source that lie in it.
+// writable returns an error if out cannot be written in place or overlaps the index or the source.
 func (s *scattering) writable(op string, out *tensor.Tensor) error {
 	return cmp.Or(iter.Writable(op, out), iter.Disjoint(op, out, s.given...))
 }
 
-// into gives the tensor to write to, with at least one dimension, and a source that shares no memory with it; nil when there is
-// nothing to do.
+// into returns the tensor to write to, with at least one dimension, and a source that shares no memory with it; nil when there is nothing to do.
 func (s *scattering) into(to *tensor.Tensor) *tensor.Tensor {
 	if s.index.Numel() == 0 {
 		return nil
@@ -152,7 +151,7 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
 	if work == nil {
 		return
 	}
-	// What takes several steps is done beside work on devices, any of whose launches may be refused.
+	// Reductions of several steps use a temporary on devices, where any launch may fail.
 	steps := (name == "mean" || !includeSelf) && work.Device().Type != device.CPU
 	if d := s.accumulates(k, name, work); d != work.DType() || steps {
 		wide := s.Keep(cloned(s.Op, work, d, work.Device(), shape.Preserve))
@@ -178,7 +177,7 @@ func (s *scattering) accumulates(k *kernel.Kernel, name string, work *tensor.Ten
 	return d
 }
 
-// join combines the source into work. What may fail comes first: a refusal leaves it as it was.
+// join combines the source into work. Everything that can fail comes first: on an error, work is unchanged.
 func (s *scattering) join(k *kernel.Kernel, work *tensor.Tensor, name string, includeSelf bool) {
 	var counts *tensor.Tensor
 	if name == "mean" {
@@ -257,7 +256,7 @@ func ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, val
 	})
 }
 
-// oneOf refuses names of reductions that an operator does not have.
+// oneOf returns an error for names of reductions that an operator does not have.
 func oneOf(op, name string, names ...string) error {
 	if !slices.Contains(names, name) {
 		return status.Runtimef("%s: reduce argument must be one of %v, but got %q", op, names, name)

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// fitsBeside refuses an index that is longer than self anywhere but in dimension d, along which it names positions.
+// fitsBeside returns an error for an index that is longer than self anywhere but in dimension d, along which it names positions.
 func fitsBeside(op string, self, index *tensor.Tensor, d int) error {
 	if max(self.Dim(), 1) != max(index.Dim(), 1) {
 		return status.Runtimef("%s: index tensor must have the same number of dimensions as input tensor, got %d and %d", op, index.Dim(), self.Dim())
@@ -24,13 +24,13 @@ func fitsBeside(op string, self, index *tensor.Tensor, d int) error {
 	return nil
 }
 
-// Gather reads, for every position of index, the element of self at that position but for dimension dim, where the
-// index says which.
+// Gather returns, for every position of index, the element of self at that position, with the coordinate in dimension dim replaced by the value of
+// index.
 func Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, _ bool) (*tensor.Tensor, error) {
 	return gather("gather", out, self, dim, index, false)
 }
 
-// gather is Gather for other operators; wrap lets negative positions count from the end.
+// gather is Gather for other operators. With wrap, negative positions count from the end.
 func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor, wrap bool) (*tensor.Tensor, error) {
 	d, err := shape.WrapDim(op, dim, self.Dim())
 	if err = cmp.Or(oneDevice(op, self, index), err); err != nil {
@@ -56,7 +56,7 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 	return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
 }
 
-// read gives what fill reads of self into a tensor of the given sizes: out, which shares no memory with self and index, or a fresh one.
+// read returns what fill reads of self into a tensor of the given sizes: out, which shares no memory with self and index, or a fresh one.
 func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(to *tensor.Tensor)) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
@@ -88,7 +88,7 @@ func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor, 
 	}
 }
 
-// vector refuses an index of more than one dimension.
+// vector returns an error for an index of more than one dimension.
 func vector(op string, index *tensor.Tensor) error {
 	if index.Dim() > 1 {
 		return status.Indexf("%s: index is supposed to be a vector (0 or 1 dimensions), but got shape %v", op, index.Sizes())

@@ -111,7 +111,7 @@ func TestIndexRefusals(t *testing.T) {
 }
 
 func TestMasksReadAndWrite(t *testing.T) {
-	x := counting(t, dtype.Int16, 70, 3000) // several pieces of a mask
+	x := counting(t, dtype.Int16, 70, 3000) // several blocks of a mask
 	limit, err := tensor.WrappedNumber(dtype.IntScalar(3))
 	require.NoError(t, err)
 	defer limit.Release()
@@ -189,7 +189,7 @@ func TestMeansOfIntegersDoNotWrapBelow(t *testing.T) {
 	}
 }
 
-// Rows of adjacent elements, and the same through turned views, whose elements have gaps.
+// Rows of adjacent elements, and the same through transposed views with gaps between the elements.
 func TestGatherAndScatterAlongTheLastDimension(t *testing.T) {
 	for _, n := range []int{50, 64, 65, 193} { // kernels take 64 indices at a time
 		gatherAndScatterRows(t, 3, n)

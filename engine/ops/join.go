@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// skipped tells whether cat passes over a tensor: one-dimensional and empty, which fits any shape.
+// skipped reports whether cat passes over a tensor: one-dimensional and empty, which fits any shape.
 func skipped(t *tensor.Tensor) bool { return t.Dim() == 1 && t.Numel() == 0 }
 
 // Cat joins tensors along a dimension; their other sizes are equal.
@@ -72,7 +72,7 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 	s := within(op)
 	defer s.Close()
 	lines := shape.Product(sizes[:d]) == 1 && alike(tensors) && to.Strides == nil
-	if out != nil && !lines && !slices.Equal(out.Sizes(), sizes) { // what the parts need is there before out gets other sizes
+	if out != nil && !lines && !slices.Equal(out.Sizes(), sizes) { // preparations that can fail come before out is resized
 		made := s.Keep(cat(op, nil, tensors, dim))
 		return s.Last(func() (*tensor.Tensor, error) { return deliver(to, made, tensors) })
 	}
@@ -98,7 +98,7 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 	return to.Done(s.Err)
 }
 
-// alike tells whether the tensors are contiguous and of one dtype and device.
+// alike reports whether the tensors are contiguous and share one dtype and device.
 func alike(tensors []*tensor.Tensor) bool {
 	for _, t := range tensors {
 		if t.DType() != tensors[0].DType() || t.Device() != tensors[0].Device() || !t.IsContiguous() {
@@ -172,7 +172,7 @@ func Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*tensor.Ten
 	return cat(s.Op, out, views, int64(d))
 }
 
-// choices is the number of ways to choose r of n, or the largest integer where there are more.
+// choices returns the number of ways to choose r of n, saturated at the largest integer.
 func choices(n, r int64) int64 {
 	if r > n {
 		return 0
@@ -205,7 +205,7 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 		return tensor.Empty(op, []int64{0}, self.DType(), self.Device())
 	}
 	n := self.Numel()
-	gap, from := int64(1), n // between neighbours; rows are as many as ways to choose r of from
+	gap, from := int64(1), n // between adjacent values; there are choices(from, r) rows
 	if withReplacement {
 		if gap, from = 0, n+r-1; from < 0 {
 			from = math.MaxInt64
@@ -231,7 +231,7 @@ func Combinations(self *tensor.Tensor, r int64, withReplacement bool) (*tensor.T
 	return s.Give(out)
 }
 
-// listCombinations writes the combinations of r of n numbers, in which neighbours are gap apart at least.
+// listCombinations writes the combinations of r of n indices, with adjacent indices at least gap apart.
 func listCombinations(rows []int64, n, r, gap int64) {
 	pick := make([]int64, r)
 	for i := range pick {

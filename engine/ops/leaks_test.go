@@ -27,11 +27,11 @@ func held() [2]int64 {
 	return [2]int64{m.InUse, m.Storages}
 }
 
-// changesStorage are the operators that give an argument another storage or size.
+// changesStorage lists the operators that replace an argument's storage or size.
 var changesStorage = map[string]bool{"set_": true, "set__tensor": true, "set__tensor_geometry": true, "set__storage": true,
 	"share_memory_": true, "resize_": true, "resize_as_": true}
 
-// Whatever allocation fails, and whatever an operator refuses, it keeps nothing.
+// Whatever allocation fails, and whatever an operator rejects, it keeps nothing.
 func TestNoOperatorLeaks(t *testing.T) {
 	step := int64(64)
 	if testing.Short() {
@@ -71,10 +71,10 @@ func TestTemporariesAreReleased(t *testing.T) {
 	before := storage.MemoryStats()
 	for _, run := range []func() (*tensor.Tensor, error){
 		func() (*tensor.Tensor, error) { return ctx.IndexGet(x, []ops.IndexItem{item, item}) },
-		func() (*tensor.Tensor, error) { return ctx.IndexAdd(nil, x, 0, index, x, dtype.IntScalar(2)) }, // refused: shapes
+		func() (*tensor.Tensor, error) { return ctx.IndexAdd(nil, x, 0, index, x, dtype.IntScalar(2)) }, // rejected: shapes
 		func() (*tensor.Tensor, error) { return ctx.IndexSelect(nil, x, 1, index) },
 		func() (*tensor.Tensor, error) { return ctx.Take(nil, x, index) },
-		func() (*tensor.Tensor, error) { return ctx.ScatterAdd(nil, x, 0, x, x) }, // refused: index dtype
+		func() (*tensor.Tensor, error) { return ctx.ScatterAdd(nil, x, 0, x, x) }, // rejected: index dtype
 		func() (*tensor.Tensor, error) { return ctx.Roll(x, []int64{1}, nil) },
 		func() (*tensor.Tensor, error) { return ctx.Diag(nil, index, 1) },
 		func() (*tensor.Tensor, error) { return ctx.Stack(nil, []*tensor.Tensor{x, x}, 1) },

@@ -16,7 +16,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// CheckInexact refuses integers and bool.
+// CheckInexact returns an error for integers and bool.
 func CheckInexact(op, name string, t *tensor.Tensor) error {
 	if t.DType().Category() < dtype.Floating {
 		return status.NotImplementedf("%s: expected a floating point or complex tensor as %s, got %v", op, name, t.DType())
@@ -24,7 +24,7 @@ func CheckInexact(op, name string, t *tensor.Tensor) error {
 	return nil
 }
 
-// CheckMatrices refuses what is no matrix, or batch of matrices, of floats or complex numbers.
+// CheckMatrices returns an error unless t is a matrix, or a batch of matrices, of a floating-point or complex dtype.
 func CheckMatrices(op, name string, t *tensor.Tensor) error {
 	return cmp.Or(checkMatrixShape(op, name, t), CheckInexact(op, name, t))
 }
@@ -47,7 +47,7 @@ func CheckSquare(op, name string, t *tensor.Tensor) error {
 	return nil
 }
 
-// CheckWord refuses a text that an argument cannot be.
+// CheckWord returns an error for a text that an argument cannot be.
 func CheckWord(op, name, word string, words ...string) error {
 	if !slices.Contains(words, word) {
 		known := "'" + strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "', '") + "'"
@@ -56,7 +56,7 @@ func CheckWord(op, name, word string, words ...string) error {
 	return nil
 }
 
-// checkAlike refuses tensors of other dtypes or devices than the first one's.
+// checkAlike returns an error for tensors of other dtypes or devices than the first one's.
 func checkAlike(op string, names []string, tensors ...*tensor.Tensor) error {
 	first := tensors[0]
 	for i, t := range tensors[1:] {
@@ -68,7 +68,7 @@ func checkAlike(op string, names []string, tensors ...*tensor.Tensor) error {
 	return err
 }
 
-// CheckPivots refuses rows of exchanges that are no int32, as factorizations give them, or not where the factors are.
+// CheckPivots returns an error unless pivots is int32, as factorizations return it, and on the same device as the factors.
 func CheckPivots(op, name string, factors, pivots *tensor.Tensor) error {
 	if pivots.DType() != dtype.Int32 {
 		return status.Runtimef("%s: expected %s to be int32, as factorizations give them, got %v", op, name, pivots.DType())
@@ -107,7 +107,7 @@ func (s *scope) inColumns(t *tensor.Tensor) *tensor.Tensor {
 	return to
 }
 
-// turned views matrices with rows for columns.
+// turned returns matrices transposed, as a view.
 func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Transpose(s.Op, nil, t, -2, -1) })
 }
@@ -125,7 +125,7 @@ func (s *scope) linear(w launch.LinearAlgebra) {
 	s.Do(func() error { return launch.On(w.A).LinearAlgebra(s.Op, w) })
 }
 
-// clear zeroes what lies above the diagonal of matrices in column-major order, or below it.
+// clear zeroes the elements above the diagonal of column-major matrices, or below it.
 func (s *scope) clear(t *tensor.Tensor, below bool) {
 	turned := s.turned(t)
 	s.Do(func() error {
@@ -205,10 +205,10 @@ func FinishCast(s *owner.Scope, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return deliver(to, t, nil)
 }
 
-// Failure says what a positive info of a matrix means.
+// Failure describes a positive info value of a matrix.
 type Failure func(info int64) string
 
-// CheckInfo refuses what LAPACK could not do, in the name of the first matrix of a batch that it concerns.
+// CheckInfo returns an error for what LAPACK could not do, in the name of the first matrix of a batch that it concerns.
 func CheckInfo(op string, info *tensor.Tensor, why Failure) error {
 	if !launch.Known(info) {
 		return nil
@@ -275,12 +275,12 @@ func (s *scope) overBatch(t *tensor.Tensor, batch []int64) *tensor.Tensor {
 	return s.expand(t, shape.Append(batch, rows, columns))
 }
 
-// IsVector tells whether b, beside matrices a on the left, is a vector or a batch of vectors.
+// IsVector reports whether b, the right-hand side of matrices a, is a vector or a batch of vectors.
 func IsVector(a, b *tensor.Tensor) bool {
 	return b.Dim() == 1 || a.Dim()-1 == b.Dim() && slices.Equal(b.Sizes(), a.Sizes()[:a.Dim()-1])
 }
 
-// checkPair refuses two tensors that are not both of matrices, alike, the first square.
+// checkPair returns an error unless both tensors are matrices of the same dtype and device, and the first is square.
 func checkPair(op, nameA, nameB string, a, b *tensor.Tensor) error {
 	return cmp.Or(CheckSquare(op, nameA, a), checkAlike(op, []string{nameA, nameB}, a, b))
 }

@@ -30,7 +30,7 @@ func LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors boo
 	return r[0], r[1], err
 }
 
-// LinalgLuFactorEx factors A = P L U. L, whose diagonal of ones is left out, and U lie in one matrix.
+// LinalgLuFactorEx factors A = P L U. L, without its unit diagonal, and U share one matrix.
 func LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.lu_factor_ex"
 	if err := CheckMatrices(op, "A", a); err != nil {
@@ -200,14 +200,14 @@ func (s *scope) formed(q, tau *tensor.Tensor) {
 	s.identity(q)
 }
 
-// identity fills matrices with ones on the diagonal and zeros beside it.
+// identity fills matrices with ones on the diagonal and zeros elsewhere.
 func (s *scope) identity(t *tensor.Tensor) {
 	s.Do(func() error { return fillWith(t, zero) })
 	diagonal := s.Step(func() (*tensor.Tensor, error) { return view.Diagonal(s.Op, t, 0, -2, -1) })
 	s.Do(func() error { return fillWith(diagonal, unscale) })
 }
 
-// checkReflections refuses what are no reflections of matrices with rows.
+// checkReflections returns an error unless input and tau are the Householder reflections of matrices with rows.
 func checkReflections(op string, input, tau *tensor.Tensor) error {
 	if err := cmp.Or(CheckMatrices(op, "input", input), checkAlike(op, []string{"input", "tau"}, input, tau)); err != nil {
 		return err

@@ -134,7 +134,7 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 	return r[0], err
 }
 
-// checkRows refuses pivots that name no row, or, of two by two blocks, no negative one.
+// checkRows returns an error for pivots that name no row, or, of two by two blocks, no negative one.
 func checkRows(op string, pivots *tensor.Tensor, n int64) error {
 	if !launch.Known(pivots) {
 		return nil
@@ -155,7 +155,7 @@ func checkRows(op string, pivots *tensor.Tensor, n int64) error {
 	return nil
 }
 
-// LinalgLstsq is the X with the smallest |A X - B|, and of these the smallest one, with what the driver finds beside it.
+// LinalgLstsq returns the minimum-norm X that minimizes |A X - B|, and the other results of the driver.
 func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.lstsq"
 	if err := cmp.Or(CheckMatrices(op, "input", self), checkAlike(op, []string{"input", "other"}, self, b), CheckWord(op, "driver", driver, "", "gels", "gelsy", "gelsd", "gelss")); err != nil {
@@ -233,8 +233,8 @@ func rankOf(kind launch.Driver, rank *tensor.Tensor) *tensor.Tensor {
 	return rank
 }
 
-// residuals are the sums of squares that are left, where there are more equations than unknowns and all matrices have full rank;
-// otherwise none.
+// residuals returns the sums of squared residuals if there are more equations than unknowns and all matrices have full rank, and an empty tensor
+// otherwise.
 func (s *scope) residuals(x, rank *tensor.Tensor, kind launch.Driver, m, n int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil

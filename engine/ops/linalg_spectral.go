@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// LinalgEigh gives the eigenvalues, in rising order, and the eigenvectors of matrices of which one triangle is read.
+// LinalgEigh returns the eigenvalues, in rising order, and the eigenvectors of matrices of which one triangle is read.
 func LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.eigh"
 	if err := cmp.Or(CheckSquare(op, "A", self), checkTriangle(op, uplo)); err != nil {
@@ -38,7 +38,7 @@ func LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (*tensor.Tensor, erro
 
 func checkTriangle(op, uplo string) error { return CheckWord(op, "UPLO", uplo, "L", "U", "l", "u") }
 
-// hermitian gives eigenvalues, and vectors where they are wanted.
+// hermitian returns eigenvalues and, if vectors is set, eigenvectors.
 func (s *scope) hermitian(self *tensor.Tensor, uplo string, vectors bool) (values, a *tensor.Tensor) {
 	a = s.inColumns(self)
 	values = s.empty(self, self.DType().Compute().ToReal(), self.Sizes()[:self.Dim()-1]...)
@@ -52,7 +52,7 @@ func (s *scope) hermitian(self *tensor.Tensor, uplo string, vectors bool) (value
 	return values, a
 }
 
-// LinalgEig gives eigenvalues and eigenvectors, which are complex.
+// LinalgEig returns eigenvalues and eigenvectors, which are complex.
 func LinalgEig(outValues, outVectors, self *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "linalg.eig"
 	if err := CheckSquare(op, "A", self); err != nil {
@@ -91,7 +91,7 @@ func (s *scope) general(self *tensor.Tensor, wanted bool) (values, vectors *tens
 	return values, vectors
 }
 
-// checkDriver refuses a way to compute singular values: there is one.
+// checkDriver returns an error for a way to compute singular values: there is one.
 func checkDriver(op, driver string) error {
 	if driver != "" {
 		return status.Runtimef("%s: driver is for CUDA alone, but got %q; leave it out", op, driver)

@@ -48,7 +48,7 @@ func productOutput(op string, out, a, b *tensor.Tensor, sizes []int64, alpha, be
 	return to, err
 }
 
-// checkFactors refuses factors that the products' dtype cannot hold.
+// checkFactors returns an error for factors that the products' dtype cannot hold.
 func checkFactors(op string, d dtype.DType, alpha, beta dtype.Scalar) error {
 	return cmp.Or(checkFits(op, alpha, d.Compute()), checkFits(op, beta, d.Compute()))
 }
@@ -84,8 +84,8 @@ func (s *scope) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar)
 	})
 }
 
-// checkProduct refuses operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to
-// while it is the output.
+// checkProduct returns an error for operands of different dtypes, bool, a self that does not broadcast to sizes, and one that would have to while it
+// is the output.
 func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) error {
 	if err := oneDevice(op, a, b, self); err != nil {
 		return err
@@ -108,7 +108,7 @@ func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) erro
 	return checkInPlace(op, out, self, sizes)
 }
 
-// wantBatches refuses tensors that have not the dimensions of batches of matrices, which baddbmm and addbmm look up by number.
+// wantBatches returns an error for tensors that have not the dimensions of batches of matrices, which baddbmm and addbmm look up by number.
 func wantBatches(op string, batches ...*tensor.Tensor) error {
 	for i, t := range batches {
 		if n := t.Dim(); n < 3 {
@@ -118,7 +118,7 @@ func wantBatches(op string, batches ...*tensor.Tensor) error {
 	return nil
 }
 
-// wantDims refuses a tensor of another number of dimensions.
+// wantDims returns an error for a tensor of another number of dimensions.
 func wantDims(op, name string, t *tensor.Tensor, n int) error {
 	if t.Dim() != n {
 		return status.Runtimef("%s: %s must be a %d-D tensor, got %d-D with shape %v", op, name, n, t.Dim(), t.Sizes())
@@ -126,7 +126,7 @@ func wantDims(op, name string, t *tensor.Tensor, n int) error {
 	return nil
 }
 
-// checkMatrices refuses operands that cannot be multiplied as batch+2-dimensional matrices.
+// checkMatrices returns an error for operands that cannot be multiplied as batch+2-dimensional matrices.
 func checkMatrices(op, nameA, nameB string, a, b *tensor.Tensor, dims int) error {
 	if err := cmp.Or(wantDims(op, nameA, a, dims), wantDims(op, nameB, b, dims)); err != nil {
 		return err
@@ -165,7 +165,7 @@ func Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*ten
 	return matrixProduct("addmm", out, self, mat1, mat2, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, alpha, beta)
 }
 
-// checkInPlace refuses an in-place product that would change self's shape.
+// checkInPlace returns an error for an in-place product that would change self's shape.
 func checkInPlace(op string, out, self *tensor.Tensor, sizes []int64) error {
 	if out == nil || out != self {
 		return nil
@@ -207,7 +207,7 @@ func Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) 
 	})
 }
 
-// addbmmEach adds one product after the other, rounding to 16 bits in between as PyTorch does.
+// addbmmEach adds one product after the other, rounding to 16 bits in between as in PyTorch.
 func addbmmEach(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	sizes := []int64{batch1.Sizes()[1], batch2.Sizes()[2]}
 	if err := checkInPlace("addbmm", out, self, sizes); err != nil {
@@ -435,7 +435,7 @@ func (s *scope) batched(t *tensor.Tensor, batch []int64, count int64) *tensor.Te
 	return s.reshape(wide, count, matrix[0], matrix[1])
 }
 
-// Linears tells whether Linear takes the operands: matrices with elements, and a bias, if any, with one for each row of weight, all of one dtype
+// Linears reports whether Linear takes the operands: matrices with elements, and a bias, if any, with one for each row of weight, all of one dtype
 // that is multiplied and on one device.
 func Linears(self, weight, bias *tensor.Tensor) bool {
 	alike := func(t *tensor.Tensor) bool { return t.DType() == self.DType() && t.Device() == self.Device() }
@@ -446,8 +446,7 @@ func Linears(self, weight, bias *tensor.Tensor) bool {
 	return self.Sizes()[1] == weight.Sizes()[1] && (bias == nil || alike(bias) && bias.Dim() == 1 && bias.Numel() == n)
 }
 
-// Linear is the product of self and the transposed weight, plus bias where there is one, without the steps of a composition, which take longer
-// than small products do.
+// Linear computes self @ weight.T + bias. It avoids the intermediate ops of the decomposition, which take longer than small products.
 func Linear(op string, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()

@@ -84,8 +84,8 @@ func TestProductErrorsNameShapes(t *testing.T) {
 	assert.ErrorContains(t, err, "float32 and int64")
 }
 
-// A first operand that does not lie in rows is packed a part at a time: the product is that of rows, to the last bit, and takes no
-// copy of it all.
+// A first operand that is not row-major is packed in parts: the product is bitwise identical to that of a row-major operand, and no copy of the whole
+// is made.
 func TestLargeOperandsArePackedInParts(t *testing.T) {
 	for _, c := range []struct {
 		d     dtype.DType

@@ -31,7 +31,7 @@ func MemoryStatsOf(d dtype.DType) (tensors, storages, nbytes int64, err error) {
 	return u.Tensors, u.Storages, u.Bytes, nil
 }
 
-// MemorySummary tells all of it in a table.
+// MemorySummary returns the memory statistics of all devices as a table.
 func MemorySummary() (string, error) {
 	var b strings.Builder
 	inUse, peak, cached, limit, tensors, storages, err := MemoryStats()
@@ -73,7 +73,7 @@ func ResetPeakMemoryStats() error {
 	return nil
 }
 
-// EmptyCache gives cached bytes back to the system.
+// EmptyCache returns cached bytes back to the system.
 func EmptyCache() error {
 	storage.EmptyCache()
 	return nil

@@ -61,7 +61,7 @@ func releaseResults(results []reflect.Value) {
 	}
 }
 
-// Every operator infers for meta tensors what it gives for tensors with bytes.
+// For meta tensors, every operator infers the same results as for tensors with data.
 func TestMetaInfersWhatCPUGives(t *testing.T) {
 	all, err := schema.Load("..")
 	require.NoError(t, err)
@@ -81,8 +81,8 @@ func TestMetaInfersWhatCPUGives(t *testing.T) {
 	assert.Empty(t, never, "operators that no profile fits")
 }
 
-// callMixed runs an operator with one argument on another device: it may refuse that, but not read bytes that are not there,
-// which would end the process.
+// callMixed runs an operator with one argument on another device: it may reject that, but not read bytes that are not there, which would end the
+// process.
 func callMixed(t *testing.T, c call, args []reflect.Value, i int, v reflect.Value) {
 	mixed := append([]reflect.Value{}, args...)
 	mixed[i] = v

@@ -18,7 +18,7 @@ var (
 	argminOf  = newReducer("argmin")
 )
 
-// checkNotEmpty refuses to reduce over dimensions without elements: such a reduction has no identity.
+// checkNotEmpty returns an error for to reduce over dimensions without elements: such a reduction has no identity.
 func checkNotEmpty(op string, t *tensor.Tensor, mask []bool, all bool) error {
 	if t.Numel() != 0 {
 		return nil
@@ -59,12 +59,12 @@ func extreme(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdi
 	return r.reduce(op, out, self, mask, keepdim, self.DType(), self.DType())
 }
 
-// Amax is the largest element over dim; NaN where there is one.
+// Amax returns the largest element over dim, or NaN if any element is NaN.
 func Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	return extreme("amax", amaxOf, out, self, dim, keepdim)
 }
 
-// Amin is the smallest element over dim; NaN where there is one.
+// Amin returns the smallest element over dim, or NaN if any element is NaN.
 func Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	return extreme("amin", aminOf, out, self, dim, keepdim)
 }
@@ -119,10 +119,10 @@ func pair(op string, r reducer, names [2]string, outFirst, outSecond, self *tens
 	return iter.DoneBoth(&first, &second, err)
 }
 
-// valuesIndices names the results of operators that tell what they found and where.
+// valuesIndices names the results of operators that return values and their indices.
 var valuesIndices = [2]string{"values", "indices"}
 
-// openPair opens the outputs of an operator that gives one result of self's dtype and one of dtype d.
+// openPair opens the outputs of an operator that returns one result of self's dtype and one of dtype d.
 func openPair(op string, names [2]string, outFirst, outSecond, self *tensor.Tensor, sizes []int64, d dtype.DType, sharing iter.Sharing) (first, second iter.Output, err error) {
 	first = iter.Output{Op: op, Name: names[0], Out: outFirst, Sizes: sizes, DType: self.DType(), Device: self.Device(), Exact: true, Sharing: sharing}
 	second = iter.Output{Op: op, Name: names[1], Out: outSecond, Sizes: sizes, DType: d, Device: self.Device(), Exact: true}
@@ -142,12 +142,12 @@ func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, d
 	return pair(op, r, valuesIndices, outValues, outIndices, self, dtype.Int64, mask, keepdim)
 }
 
-// MaxDim gives the largest elements along dim and the index of the first of each.
+// MaxDim returns the largest elements along dim and the index of the first of each.
 func MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return located("max", argmaxOf, outValues, outIndices, self, dim, keepdim)
 }
 
-// MinDim gives the smallest elements along dim and the index of the first of each.
+// MinDim returns the smallest elements along dim and the index of the first of each.
 func MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return located("min", argminOf, outValues, outIndices, self, dim, keepdim)
 }

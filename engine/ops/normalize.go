@@ -47,7 +47,7 @@ func (n *normalization) ofGroups(self *tensor.Tensor, examples, groups, channels
 	}
 }
 
-// inColumns takes channels for the columns of matrices where the format has them side by side.
+// inColumns treats channels as columns of matrices if they are adjacent in the memory format.
 func (n *normalization) inColumns(format shape.MemoryFormat) {
 	if n.format = format; format != shape.Contiguous {
 		n.Columns, n.Strips, n.Span = true, n.Strips*n.Span, 1
@@ -73,7 +73,7 @@ func (n *normalization) ofChannels(self *tensor.Tensor) {
 	}
 }
 
-// fit refuses parameters and statistics that are not as many as there is use for.
+// fit returns an error for parameters and statistics that are not as many as there is use for.
 func (n *normalization) fit(weight, bias, mean, rstd *tensor.Tensor) {
 	units := n.Units
 	if n.Fixed {
@@ -106,7 +106,7 @@ func (n *normalization) like(t *tensor.Tensor) *tensor.Tensor {
 	return n.Step(func() (*tensor.Tensor, error) { return emptyLike(n.Op, t, t.DType(), t.Device(), n.format) })
 }
 
-// parameter is a row-major tensor of the dtype that is computed in; nil where there is none.
+// parameter returns t contiguous and in the dtype of the computation; nil stays nil.
 func (n *normalization) parameter(t, self *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
@@ -114,7 +114,7 @@ func (n *normalization) parameter(t, self *tensor.Tensor) *tensor.Tensor {
 	return n.cast(t, self.DType().Compute())
 }
 
-// forward gives the result, and the statistics, which are made where none are given.
+// forward returns the result, and the statistics, which are made where none are given.
 func (n *normalization) forward(self, weight, bias, mean, rstd *tensor.Tensor) (result, m, r, v *tensor.Tensor, err error) {
 	defer n.Close()
 	if n.fit(weight, bias, mean, rstd); n.Err != nil {
@@ -153,7 +153,7 @@ func (n *normalization) ofNothing() {
 	}
 }
 
-// backward gives the gradients of self, weight and bias, each of them empty where it is not wanted.
+// backward returns the gradients of self, weight and bias, each of them empty where it is not wanted.
 func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	defer n.Close()
 	if given.Numel() != self.Numel() {
@@ -215,7 +215,7 @@ func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, e
 	return n.backward(given, self, mean, rstd, weight, whole, affine)
 }
 
-// NnNormalizeChannels normalizes channels over all examples, by given statistics where there are some.
+// NnNormalizeChannels normalizes channels over the batch, by mean and rstd if they are not nil.
 func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (result, m, r, v *tensor.Tensor, err error) {
 	n := normalizing("nn_normalize_channels", self, weight, bias, mean, rstd)
 	n.Eps, n.Centred, n.Fixed, n.Rounded = eps, true, mean != nil, rounded

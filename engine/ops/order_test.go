@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// references lists, for each file of a package, the files that have what it names.
+// references lists, for each file of a package, the files that declare the names it uses.
 func references(t *testing.T, folder string) map[string][]string {
 	t.Helper()
 	paths, err := filepath.Glob(folder + "/*.go")
@@ -70,7 +70,7 @@ func references(t *testing.T, folder string) map[string][]string {
 	return all
 }
 
-// No file refers to one that refers back to it, at whatever remove: what is general lies below what is particular.
+// No file refers, directly or indirectly, to one that refers back to it: general files do not depend on specific ones.
 func TestFilesReferDownwards(t *testing.T) {
 	for _, folder := range []string{".", "../composite", "../host", "../iter", "../launch"} {
 		uses := references(t, folder)

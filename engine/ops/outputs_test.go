@@ -234,7 +234,7 @@ func tensorsAmong(results []reflect.Value) (list []*tensor.Tensor) {
 	return list
 }
 
-// Every operator writes its whole result to out, and nothing beside it, or refuses and has written nothing.
+// Every operator writes its whole result to out and nothing else, or returns an error and writes nothing.
 func TestOutputsAreWrittenWhollyOrNotAtAll(t *testing.T) {
 	cases := slices.Concat(outCases, sharing(0))
 	if !testing.Short() {

@@ -26,7 +26,7 @@ func pinnedLike(op string, self *tensor.Tensor, d dtype.DType, f shape.MemoryFor
 	return tensor.New(op, bytes, d, like.Sizes(), like.Strides(), 0)
 }
 
-// PinMemory copies self to pinned memory, and is self where it lies there.
+// PinMemory copies self to pinned memory; it returns self if self is pinned already.
 func PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Device().Type != device.CPU {
 		return nil, status.Runtimef("pin_memory: only dense CPU tensors can be pinned, not one on %v", self.Device())
@@ -41,7 +41,7 @@ func PinMemory(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Give(out)
 }
 
-// IsPinned tells whether the memory of self is pinned.
+// IsPinned reports whether the memory of self is pinned.
 func IsPinned(self *tensor.Tensor) (bool, error) { return self.Storage().Pinned(), nil }
 
 // StoragePinMemory copies a storage to pinned memory.
@@ -66,10 +66,10 @@ func StoragePinMemory(self *storage.Storage) (*storage.Storage, error) {
 	return out.Storage().Retain(), nil
 }
 
-// StorageIsPinned tells whether the memory is pinned.
+// StorageIsPinned reports whether the memory is pinned.
 func StorageIsPinned(self *storage.Storage) (bool, error) { return self.Pinned(), nil }
 
-// moved is cloned without waiting for what a device does by itself: a copy to the host goes to pinned memory.
+// moved copies self without waiting for the device: a copy to the host goes to pinned memory.
 func moved(op string, self *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()

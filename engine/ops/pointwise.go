@@ -34,7 +34,7 @@ type pointwise struct {
 	beside  bool // out may share any memory with the inputs
 	// Operands without dimensions are not rounded to a 16-bit dtype before they are computed with, as others are.
 	unrounded bool
-	mixed     func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) // what runs on operands of two dtypes in its place
+	mixed     func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) // replaces run for operands of two dtypes
 }
 
 func newPointwise(name, kernelName string, r rule) *pointwise {
@@ -139,7 +139,8 @@ func errUnpromoted(op string, a, b dtype.DType) error {
 	return status.Runtimef("%s: Promotion for Float8 Types is not supported, attempted to promote %s and %s; convert one of them to the dtype of the other", op, a.ScalarType(), b.ScalarType())
 }
 
-// lacks is the error of an operator that has no function for a dtype: where operands of two dtypes meet in a third one, it tells of theirs.
+// lacks returns the error for a dtype that the operator has no kernel for. If two operands are promoted to a third dtype, the error names the dtypes
+// of the operands.
 func (p *pointwise) lacks(common dtype.DType, inputs []*tensor.Tensor) error {
 	if common == dtype.Unpromoted {
 		return unpromoted(p.name, inputs...)
@@ -150,7 +151,7 @@ func (p *pointwise) lacks(common dtype.DType, inputs []*tensor.Tensor) error {
 	return p.kernel.Lacks(p.name, common)
 }
 
-// promoted gives the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
+// promoted returns the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
 func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tensor) []*tensor.Tensor {
 	for i, t := range inputs {
 		if t.DType() != common && !(p.unrounded && t.Rank() != dtype.Dimensioned) {
@@ -171,7 +172,7 @@ func (p *pointwise) rounded(common dtype.DType, to *tensor.Tensor, values params
 	return s.in(to)
 }
 
-// copyOf writes self to out, or to a new tensor: the result of operators that leave a dtype as it is.
+// copyOf copies self to out, or to a new tensor: the result of operators that do not change the dtype.
 func copyOf(op string, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	to := iter.Output{Op: op, Out: out, DType: self.DType(), Exact: true}
 	err := to.Broadcast(self)
@@ -201,7 +202,7 @@ func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	return nil
 }
 
-// oneDevice refuses tensors on another device than self. Tensors of the CPU join meta tensors; absent ones, which are nil, do not count.
+// oneDevice returns an error for tensors on another device than self. Tensors of the CPU join meta tensors; absent ones, which are nil, do not count.
 func oneDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
 	for _, t := range others {
 		if t == nil || t.Device() == self.Device() || t.Device().Type == device.CPU && !launch.Known(self) {

@@ -36,7 +36,7 @@ func values(x *tensor.Tensor) []float64 {
 
 type binary func(out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 
-// Few elements take another way than many; both convert the number to the computing dtype alike.
+// Small and large tensors take different paths, which must convert the scalar to the compute dtype in the same way.
 func TestNumbersGiveFewAndManyElementsTheSameBits(t *testing.T) {
 	few, many := ramp(t, dtype.Float32, 3), ramp(t, dtype.Float32, 100)
 	copy(elements[float32](few), elements[float32](many))
@@ -224,7 +224,7 @@ func TestDivisionOfLargeIntegers(t *testing.T) {
 		t.Cleanup(x.Release)
 		return x
 	}
-	near := func(values []int64) []int64 { // those that a run of float64 divides
+	near := func(values []int64) []int64 { // values around those that float64 rounds
 		var out []int64
 		for _, v := range values {
 			out = append(out, v%(1<<51))

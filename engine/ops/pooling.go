@@ -64,7 +64,7 @@ func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (val
 	return p.GiveBoth(p.Results, p.Indices)
 }
 
-// NnAddAtPlaces adds what belongs to windows to zeros of the given sizes, where indices say.
+// NnAddAtPlaces scatters the values of windows to zeros of the given sizes, at the positions in indices.
 func NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
 	p := pool("nn_add_at_places", maxPoolGradientKernel, nil, nil, nil, nil)
 	defer p.Close()
@@ -98,7 +98,7 @@ func NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int6
 	return p.run(p.Images)
 }
 
-// NnColumns has what each tap of each channel meets.
+// NnColumns computes im2col: for each kernel element of each channel, the input elements that it is multiplied with.
 func NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
 	p := pool("nn_columns", columnsKernel, taps, stride, padding, dilation)
 	defer p.Close()
@@ -116,7 +116,7 @@ func NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation 
 	return p.run(p.Images)
 }
 
-// channelled is like t with other sizes, and another number of channels, which belongs to that of taps.
+// channelled returns an empty tensor like t with other sizes. number converts the channels of t to those of the result.
 func (p *pooler) channelled(t *tensor.Tensor, sizes []int64, number func(channels, taps int64) (int64, bool)) *tensor.Tensor {
 	taps := int64(1)
 	for _, n := range p.Taps {
@@ -175,7 +175,7 @@ func (p *pooler) like(t *tensor.Tensor, sizes []int64, d dtype.DType, format sha
 	return p.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(p.Op, all, strides, d, t.Device()) })
 }
 
-// run gives what was made.
+// run launches the kernel and returns made.
 func (p *pooler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
 	p.launch()
 	return p.Give(made)
@@ -190,7 +190,7 @@ func (p *pooler) launch() {
 		return
 	}
 	images, results := p.Images.Sizes()[2:], p.Results.Sizes()[2:]
-	apart := p.Kernel == columnsKernel || p.Kernel == fromColumnsKernel // whose windows may lie outside of the image
+	apart := p.Kernel == columnsKernel || p.Kernel == fromColumnsKernel // windows may be outside of the image
 	for i := range images {
 		if len(p.Taps) == 0 {
 			break

@@ -18,5 +18,5 @@ func SetFloat32MatmulPrecision(precision string) error {
 	return nil
 }
 
-// GetFloat32MatmulPrecision is what devices are allowed.
+// GetFloat32MatmulPrecision returns the precision that devices may use for float32 products.
 func GetFloat32MatmulPrecision() (string, error) { return device.Precisions[device.Precision()], nil }

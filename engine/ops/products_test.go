@@ -16,7 +16,7 @@ import (
 // narrowTypes are the dtypes that products are summed more widely in.
 var narrowTypes = []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Int8, dtype.Uint8, dtype.Int16, dtype.Uint16}
 
-// rounded gives values as dtype d holds them.
+// rounded returns values as dtype d holds them.
 func rounded(t *testing.T, d dtype.DType, values []float64) []float64 {
 	t.Helper()
 	x := given(t, dtype.Int64, []int64{int64(len(values))}, values...)
@@ -58,7 +58,7 @@ func TestNarrowProductsRoundOnce(t *testing.T) {
 	}
 }
 
-// layered makes batch matrices of small whole numbers, as they are or transposed in memory.
+// layered returns batch matrices of small integers, contiguous or transposed in memory.
 func layered(t *testing.T, d dtype.DType, transposed bool, batch, rows, cols int64) *tensor.Tensor {
 	t.Helper()
 	sizes, strides := []int64{batch, rows, cols}, []int64{rows * cols, cols, 1}
@@ -71,8 +71,8 @@ func layered(t *testing.T, d dtype.DType, transposed bool, batch, rows, cols int
 	return x
 }
 
-// Whole numbers are exact in every dtype: whatever lies how, on both sides of where products are cut, copied and packed, and for
-// any number of threads, with what the output held before or without it.
+// Products of integers are exact in every dtype: in any layout, above and below the sizes at which products are split, copied and packed, for any
+// number of threads, and with or without the former values of the output.
 func TestProductsAreExactInEveryLayout(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
 	for _, d := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.Int8, dtype.Int32, dtype.Int64, dtype.Complex64} {

@@ -43,7 +43,7 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 	return format.Tensor(shown, Attributes(self), o), nil
 }
 
-// Attributes are what a tensor prints after its elements.
+// Attributes returns the attributes that are printed after a tensor's elements.
 func Attributes(self *tensor.Tensor) (a format.Attributes) {
 	if dev := self.Device(); dev.Type != device.CPU {
 		a.Meta, a.Device = !launch.Known(self), dev.String()
@@ -89,7 +89,7 @@ func PromoteTypes(a, b dtype.DType) (dtype.DType, error) {
 	return d, nil
 }
 
-// CanCast tells whether a result of one dtype may be written to another.
+// CanCast reports whether a result of one dtype may be written to another.
 func CanCast(from, to dtype.DType) (bool, error) {
 	if from == dtype.None || to == dtype.None {
 		return false, status.Typef("can_cast: two dtypes are required")
@@ -123,13 +123,13 @@ func SetNumThreads(n int64) error {
 // GetNumThreads is the bound on the threads of one operator.
 func GetNumThreads() (int64, error) { return int64(parallel.Threads()), nil }
 
-// SetWarnAlways sets whether programs hear all warnings each time.
+// SetWarnAlways sets whether repeated warnings are reported each time.
 func SetWarnAlways(b bool) error {
 	warning.SetAlways(b)
 	return nil
 }
 
-// IsWarnAlwaysEnabled tells whether they do.
+// IsWarnAlwaysEnabled reports whether they do.
 func IsWarnAlwaysEnabled() (bool, error) { return warning.Always(), nil }
 
 // CpuTier names the instructions that kernels use.

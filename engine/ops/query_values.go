@@ -17,7 +17,7 @@ func IsConj(self *tensor.Tensor) (bool, error) { return self.Lazy()&tensor.Conju
 // IsNeg returns whether elements are negated when they are read.
 func IsNeg(self *tensor.Tensor) (bool, error) { return self.Lazy()&tensor.Negative != 0, nil }
 
-// IsSameSize tells whether both tensors have the same sizes.
+// IsSameSize reports whether both tensors have the same sizes.
 func IsSameSize(self, other *tensor.Tensor) (bool, error) {
 	return slices.Equal(self.Sizes(), other.Sizes()), nil
 }
@@ -40,7 +40,7 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 		}
 		step += self.Strides()[d]
 	}
-	// Diagonals follow each other: whole ones as one view, and what is left of the last.
+	// Diagonals are adjacent: the complete ones form one view, the rest of the last one another.
 	fillAt := func(start, diagonals, count int64) error {
 		if diagonals <= 0 || count <= 0 {
 			return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// draw fills t from a distribution, with parameters that s.beside made, or none. The default generator of the device stands in for nil.
+// draw fills t from a distribution. Parameters come from s.beside or are nil. A nil generator is the device's default generator.
 func draw(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
 	for _, t := range []*tensor.Tensor{t, each} {
 		if t != nil && t.DType().IsFloat8() {
@@ -43,7 +43,7 @@ func drawInto(op string, t, each *tensor.Tensor, g *random.Generator, from rando
 	return draw(op, t, each, g, from)
 }
 
-// beside is a parameter for each element of a tensor of the given sizes and strides, in the order in which draw fills these.
+// beside returns a parameter for each element of a tensor of the given sizes and strides, in the order in which draw fills them.
 func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -57,7 +57,7 @@ func (s *scope) beside(p *tensor.Tensor, sizes, strides []int64) *tensor.Tensor 
 
 // drawn makes or resizes the result of a random factory and fills it.
 func drawn(op string, out *tensor.Tensor, size []int64, d, otherwise dtype.DType, layout tensor.Layout, dev device.Device, each *tensor.Tensor, g *random.Generator, from random.Distribution) (*tensor.Tensor, error) {
-	if out != nil { // what is refused leaves it as it was
+	if out != nil { // an error leaves out unchanged
 		s := within(op)
 		defer s.Close()
 		if none := s.empty(out, out.DType(), 0); s.Err == nil {
@@ -152,7 +152,7 @@ func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.G
 	return drawn("normal", out, size, d, dtype.Default(), layout, dev, nil, g, random.Normal{Mean: mean, Std: std})
 }
 
-// checkEach refuses probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
+// checkEach returns an error for probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
 func checkEach(op string, t, each *tensor.Tensor) error {
 	if t.Device() != each.Device() {
 		return iter.TwoDevices(op, t.Device(), each.Device())

@@ -58,7 +58,7 @@ func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, rever
 	return r
 }
 
-// fit refuses a matrix of other sizes, or of another dtype or device than x.
+// fit returns an error for a matrix of other sizes, or of another dtype or device than x.
 func (r *recurrence) fit(name string, x, t *tensor.Tensor, sizes ...int64) {
 	switch {
 	case r.Err != nil:
@@ -114,11 +114,11 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	return list[0], list[1], list[2], list[3], list[4], nil
 }
 
-// NnRecurrenceGradient gives the gradients of the sums of gates, with a fourth for a GRU, which comes first, and of the states before; and the
+// NnRecurrenceGradient returns the gradients of the sums of gates, with a fourth for a GRU, which comes first, and of the states before; and the
 // states that each step began with.
 func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopes, ofState, ofCell, previous *tensor.Tensor, err error) {
 	sums := gates
-	if cellGates[cells] == 1 { // which keep nothing but their states
+	if cellGates[cells] == 1 { // they save nothing but their states
 		sums = output
 	}
 	r := recurring("nn_recurrence_gradient", sums, h, cell, weight, batches, reverse, cells)
@@ -157,7 +157,8 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 	return list[0], list[1], list[2], list[3], nil
 }
 
-// NnConjugate tells of lengths that fall how many are longer than 0, than 1 and so on: counts of such counts are the lengths again.
+// NnConjugate returns, for decreasing lengths, how many are longer than 0, than 1 and so on (the conjugate partition). Applied twice, it returns the
+// lengths.
 func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within("nn_conjugate")
 	defer s.Close()
@@ -195,7 +196,8 @@ func fallingCounts(t *tensor.Tensor) ([]int64, error) {
 	return list, err
 }
 
-// NnPlaces tells where the rows of packed sequences lie in a matrix with a row of sequences for each step, where counts says how many have each.
+// NnPlaces returns the position of each row of packed sequences in a matrix with one row of sequences per step. counts holds the number of sequences
+// at each step.
 func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
 	s := within("nn_places")
 	defer s.Close()

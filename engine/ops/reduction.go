@@ -110,7 +110,7 @@ func Prod(out, self *tensor.Tensor, dim Int, keepdim bool, d dtype.DType) (*tens
 	return prodOf.reduceRounded("prod", out, self, mask, keepdim, compute, d)
 }
 
-// floatingDType is the dtype of a mean: as given or self's, refused unless floating or complex.
+// floatingDType is the dtype of a mean: as given or self's, rejected unless floating or complex.
 func floatingDType(op string, d dtype.DType, self *tensor.Tensor) (dtype.DType, error) {
 	what := "optional"
 	if d == dtype.None {
@@ -173,12 +173,12 @@ func logic(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim 
 	return r.reduce(op, out, self, mask, keepdim, dtype.Bool, d)
 }
 
-// Any tells whether any element over dim is not zero.
+// Any reports whether any element over dim is not zero.
 func Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	return logic("any", anyOf, out, self, dim, keepdim)
 }
 
-// All tells whether no element over dim is zero.
+// All reports whether no element over dim is zero.
 func All(out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	return logic("all", allOf, out, self, dim, keepdim)
 }
@@ -204,7 +204,7 @@ func Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim bool, d
 	return vectorNorm("norm", out, self, p.Float(), dim, keepdim, d)
 }
 
-// RealOrder refuses a complex order of a norm.
+// RealOrder returns an error for a complex order of a norm.
 func RealOrder(op string, order dtype.Scalar) error {
 	if order.Kind == dtype.KindComplex {
 		return status.Runtimef("%s: expected a non-complex scalar as the order of norm, got %v", op, order)
@@ -212,7 +212,7 @@ func RealOrder(op string, order dtype.Scalar) error {
 	return nil
 }
 
-// CheckNormed refuses what no norm is computed of, or in.
+// CheckNormed returns an error for dtypes of self or of the result for which norms are not defined.
 func CheckNormed(op string, self *tensor.Tensor, d dtype.DType) error {
 	switch {
 	case self.DType().Category() < dtype.Floating:

@@ -43,7 +43,7 @@ func TestSumDims(t *testing.T) {
 	assert.ErrorContains(t, err, "expected to be in range of [-2, 1], but got 2")
 }
 
-// Every way of laying out the input and of choosing dimensions gives the sums of a plain loop.
+// Sums equal those of a plain loop for every layout of the input and every choice of dimensions.
 func TestSumLayouts(t *testing.T) {
 	shapes := [][]int64{{5, 70, 9}, {3, 4, 200}, {600, 4, 3}, {2, 700, 2}, {1, 1, 300}, {33, 1, 40}}
 	orders := [][]int{{0, 1, 2}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}}

@@ -52,7 +52,7 @@ func TestRandomOutputsOfTheWrongDTypeStay(t *testing.T) {
 	assert.Equal(t, []float64{5, 7}, flat(t, whole))
 }
 
-// Linspace and logspace write a view with gaps, and nothing beside it.
+// Linspace and logspace write to a view with gaps without changing the gaps.
 func TestSpacesIntoViews(t *testing.T) {
 	base := given(t, dtype.Float32, []int64{2, 3}, 9, 9, 9, 9, 9, 9)
 	view, err := ctx.Narrow(base, 1, 1, 2)
@@ -66,7 +66,7 @@ func TestSpacesIntoViews(t *testing.T) {
 	assert.Equal(t, []float64{9, 1, 2, 9, 4, 8}, flat(t, base))
 }
 
-// A product into one of its own operands is the product.
+// A product written to one of its operands is correct.
 func TestProductsIntoTheirOperands(t *testing.T) {
 	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": ctx.Dot, "vdot": ctx.Vdot, "matmul": ctx.Matmul} {
 		a, b := given(t, dtype.Float32, []int64{3}, 1, 2, 3), given(t, dtype.Float32, []int64{3}, 1, 2, 3)
@@ -76,7 +76,7 @@ func TestProductsIntoTheirOperands(t *testing.T) {
 	}
 }
 
-// Operands of different dtypes are promoted where nothing is summed, and refused where a product is.
+// Operands of different dtypes are promoted where nothing is summed, and rejected where a product is.
 func TestEinsumOfMixedDTypes(t *testing.T) {
 	x, y := given(t, dtype.Float32, []int64{2}, 1.5, 2), given(t, dtype.Int64, []int64{2}, 2, 3)
 	outer, err := ctx.Einsum("i,j->ij", []*tensor.Tensor{x, y})

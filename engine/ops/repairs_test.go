@@ -17,7 +17,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// inPlaceCall is a call in place of a self with some sizes, whose other operands have theirs.
+// inPlaceCall is an in-place call with the sizes of self and of the other operands.
 type inPlaceCall struct {
 	dtype          dtype.DType
 	self, operands []int64
@@ -34,7 +34,7 @@ var inPlaceCalls = func() (calls []inPlaceCall) {
 	return calls
 }()
 
-// run checks that an operator keeps self's shape, or refuses and leaves its values.
+// run checks that an operator keeps self's shape, or rejects and leaves its values.
 func (call inPlaceCall) run(t *testing.T, o *schema.Operator) {
 	p := profile{call.dtype, call.operands, nil, ones}
 	c, ok := p.call(t, o)
@@ -57,7 +57,7 @@ func (call inPlaceCall) run(t *testing.T, o *schema.Operator) {
 	}
 }
 
-// An operator in place of a self that is smaller than its result refuses, or keeps self's shape; a refusal leaves its values.
+// An in-place operator on a self that is smaller than its result returns an error or keeps self's shape. An error leaves its values unchanged.
 func TestInPlaceKeepsItsShape(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if !o.Has("inplace") || changesStorage[o.CName()] {
@@ -97,7 +97,7 @@ func TestInPlaceProductsNameTheShapes(t *testing.T) {
 	}
 }
 
-// An infinity makes the mean beside a spread infinite, as it does the mean alone, however the elements lie.
+// An infinity makes the mean of std_mean and var_mean infinite, as in mean, in every layout of the elements.
 func TestMeanBesideSpreadOfInfinities(t *testing.T) {
 	low := math.Inf(-1)
 	for _, d := range []dtype.DType{dtype.Float16, dtype.Float32, dtype.Float64} {
@@ -184,7 +184,7 @@ func TestRefusedInnerProductsKeepNothing(t *testing.T) {
 	}
 }
 
-// Indices with bools, accepted or refused, keep nothing.
+// Indices with bools, accepted or rejected, keep nothing.
 func TestBoolIndicesKeepNothing(t *testing.T) {
 	x := ramp(t, dtype.Float32, 3, 3)
 	no := ops.Int(ops.NoInt)
@@ -206,7 +206,7 @@ func TestBoolIndicesKeepNothing(t *testing.T) {
 	}
 }
 
-// Whichever allocation fails, a window is refused for want of memory and keeps nothing.
+// Whichever allocation fails, a window is rejected for want of memory and keeps nothing.
 func TestWindowsWithoutMemory(t *testing.T) {
 	defer storage.SetLimit(0)
 	for i := range int64(40) {
@@ -224,7 +224,7 @@ func TestWindowsWithoutMemory(t *testing.T) {
 	t.Fatal("the window never got its memory")
 }
 
-// Exponents that are not numbers give powers that are none.
+// NaN exponents result in NaN.
 func TestLogspaceOfInfinities(t *testing.T) {
 	for _, base := range []float64{0, math.Copysign(0, -1), 2, math.Inf(1), math.NaN()} {
 		for _, end := range []complex128{complex(-3, math.Inf(-1)), complex(math.Inf(1), 1), complex(math.NaN(), 2)} {
@@ -248,7 +248,7 @@ func TestHugePrintOptions(t *testing.T) {
 	}
 }
 
-// What random numbers refuse of a tensor's dtype they refuse of one without bytes.
+// What random numbers reject of a tensor's dtype they reject of one without bytes.
 func TestRandomMetaRefusesTheSameDTypes(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int64, dtype.Float16, dtype.Float32, dtype.Complex64} {
 		meta, err := tensor.Empty("test", []int64{2}, d, device.Device{Type: device.Meta})

@@ -46,7 +46,7 @@ func resampled(op string, self *tensor.Tensor, sizes []int64, w launch.Resamplin
 	}
 	format := shape.SuggestFormat(self.Sizes(), self.Strides())
 	if w.Transposed && (w.Filter == "cubic" || w.Filter == "lanczos") {
-		format = shape.Contiguous // as PyTorch's
+		format = shape.Contiguous // as in PyTorch
 	}
 	strides, err := shape.FormatStrides(op, all, format)
 	s.Fail(err)

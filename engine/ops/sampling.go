@@ -17,7 +17,7 @@ var (
 	sampleSpreadKernel = kernel.Get("sample_spread")
 )
 
-// NnSampled has what images have at the points of a grid.
+// NnSampled samples images at the points of a grid.
 func NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	p := sampling("nn_sampled", sampleKernel, mode, padding, alignCorners)
 	defer p.Close()
@@ -53,7 +53,7 @@ func NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, pad
 	return p.run(p.Images)
 }
 
-// NnSampledSlope is the derivative of the sum of NnSampled times what is given by the grid.
+// NnSampledSlope returns the gradient of NnSampled with respect to the grid.
 func NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
 	p := sampling("nn_sampled_slope", sampleSlopeKernel, mode, padding, alignCorners)
 	defer p.Close()
@@ -79,7 +79,7 @@ func sampling(op string, k *kernel.Kernel, mode, padding int64, alignCorners boo
 	return &sampler{*within(op), launch.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
 }
 
-// take checks what belongs together, and has the points as kernels read them.
+// take checks the operands and prepares the points for kernels.
 func (p *sampler) take(images, grid, along *tensor.Tensor) {
 	if p.Err != nil {
 		return
@@ -118,7 +118,7 @@ func (p *sampler) take(images, grid, along *tensor.Tensor) {
 	}
 }
 
-// countable tells whether kernels can count with the elements of a channel.
+// countable reports whether kernels can count with the elements of a channel.
 func countable(images *tensor.Tensor) bool {
 	reach := 0.0
 	for d := 2; d < images.Dim(); d++ {
@@ -127,7 +127,7 @@ func countable(images *tensor.Tensor) bool {
 	return reach < math.MaxInt32
 }
 
-// give checks what is given for the values at the points.
+// give checks the gradient of the sampled values.
 func (p *sampler) give(given *tensor.Tensor) {
 	if p.Err != nil {
 		return
@@ -150,7 +150,7 @@ func (p *sampler) laid(t *tensor.Tensor) *tensor.Tensor {
 	return p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, t, t.DType(), t.Device(), shape.Contiguous) })
 }
 
-// run gives what was made. Derivatives of what is nearest by the grid are 0, whatever the images have.
+// run launches the kernel and returns made. The gradient of nearest sampling with respect to the grid is 0, even for NaN images.
 func (p *sampler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
 	if p.Err == nil && p.Values.Numel() > 0 {
 		p.Do(func() error {

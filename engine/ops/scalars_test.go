@@ -97,7 +97,7 @@ func onBatch(x *tensor.Tensor, f product, v dtype.Scalar) (*tensor.Tensor, error
 	return f(nil, x, batch, batch, v, unscale)
 }
 
-// A number that the dtype it is converted to cannot hold is refused, by every operator in the same words.
+// A number that the dtype it is converted to cannot hold is rejected, by every operator in the same words.
 func TestNumbersThatDoNotFitAreRefused(t *testing.T) {
 	integer := dtype.IntScalar
 	type refused struct {
@@ -127,7 +127,7 @@ func TestNumbersThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// What a number becomes where it fits only in part: negative ones wrap in uint8, and elements of 16 bits overflow to infinity.
+// The conversion of scalars that fit only in part: negative ones wrap in uint8, and 16-bit floats overflow to infinity.
 func TestNumbersThatFit(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {

@@ -27,7 +27,7 @@ var (
 	logSoftmaxGradientKernel = kernel.Get("log_softmax_gradient")
 )
 
-// lanes splits sizes around dim: positions before it, its size, positions after it.
+// lanes splits sizes around dim: the product of the sizes before it, its size, and the product of those after it.
 func lanes(sizes []int64, dim int) (outer, n, inner int64) {
 	if len(sizes) == 0 {
 		return 1, 1, 1
@@ -105,12 +105,12 @@ func Logcumsumexp(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	return scan("logcumsumexp", logcumsumexpKernel, out, self, dim, d)
 }
 
-// Cummax gives the running largest element along dim and the index of its last occurrence so far.
+// Cummax returns the running largest element along dim and the index of its last occurrence so far.
 func Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	return scanExtreme("cummax", cummaxKernel, outValues, outIndices, self, dim)
 }
 
-// Cummin gives the running smallest element along dim and the index of its last occurrence so far.
+// Cummin returns the running smallest element along dim and the index of its last occurrence so far.
 func Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	return scanExtreme("cummin", cumminKernel, outValues, outIndices, self, dim)
 }
@@ -177,7 +177,7 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 	defer s.Close()
 	d := output.DType()
 	in, with := s.cast(output, d), s.cast(given, d)
-	to := with // a copy, such as that of an expanded gradient, is not needed behind what is made of it
+	to := with // a copy, such as that of an expanded gradient, is not needed after the result is computed
 	if with == given {
 		to = s.empty(output, d, output.Sizes()...)
 	}

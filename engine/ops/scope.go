@@ -14,13 +14,13 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// scope is an owner of temporaries with the steps of which operators are composed.
+// scope owns the temporaries of an operator and has methods for its intermediate ops.
 type scope struct{ owner.Scope }
 
 // within is a scope of an operator.
 func within(op string) *scope { return &scope{owner.Scope{Op: op}} }
 
-// result hands t over, or writes it to out where there is one, which shares no memory with the tensors in apart.
+// result returns t, or writes it to out if out is not nil. out may not share memory with the tensors in apart.
 func (s *scope) result(out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
@@ -41,7 +41,7 @@ func (s *scope) castTo(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return DeliverCast(s.Op, out, t)
 }
 
-// Deliver writes t to out, which takes its shape, has its dtype, and shares no memory with the tensors in apart.
+// Deliver resizes out to the shape of t and writes t to it. It returns an error if the dtypes differ or out shares memory with a tensor in apart.
 func Deliver(op string, out, t *tensor.Tensor, apart ...*tensor.Tensor) (*tensor.Tensor, error) {
 	return deliver(resultIn(op, out, t), t, apart)
 }
@@ -70,7 +70,7 @@ func deliver(to iter.Output, t *tensor.Tensor, apart []*tensor.Tensor) (*tensor.
 	return to.Done(to.CopyFrom(t))
 }
 
-// writtenOut refuses a result that no tensor which is given as out can take.
+// writtenOut returns an error for a result that no tensor which is given as out can take.
 func writtenOut(op string, t *tensor.Tensor) error {
 	if t.Parts() == nil {
 		return nil
@@ -113,7 +113,7 @@ func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return launch.RowMajor(&s.Scope, t, d)
 }
 
-// contiguousCopy is a copy of t in dtype d and row-major order, in memory of its own.
+// contiguousCopy returns a row-major copy of t in dtype d.
 func (s *scope) contiguousCopy(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return launch.RowMajorCopy(&s.Scope, t, d)
 }
@@ -123,7 +123,7 @@ func (s *scope) expand(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Expand(s.Op, t, sizes) })
 }
 
-// raw views the elements of t as integers of their size, with a geometry of its own.
+// raw views the elements of t as integers of the same width, with the given sizes and strides.
 func (s *scope) raw(t *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Raw(s.Op, t, sizes, strides) })
 }
@@ -145,8 +145,8 @@ func (s *scope) single(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor
 	return t
 }
 
-// together moves those of tensors that are numbers of the CPU, which have no dimensions, to the device of the others, for work that takes no
-// numbers of the host. Absent tensors, which are nil, do not count; tensors on two devices are refused.
+// together moves those of tensors that are numbers of the CPU, which have no dimensions, to the device of the others, for work that takes no numbers
+// of the host. Absent tensors, which are nil, do not count; tensors on two devices are rejected.
 func (s *scope) together(tensors ...**tensor.Tensor) {
 	if s.Err != nil {
 		return
@@ -169,7 +169,7 @@ func (s *scope) together(tensors ...**tensor.Tensor) {
 	}
 }
 
-// apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
+// apartFrom returns t, or a copy of it if it shares a storage with written.
 func (s *scope) apartFrom(written, t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.Storage() != written.Storage() {
 		return t

@@ -11,8 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Searchsorted gives the position in sorted (along its last dimension) before which each element of self could be inserted;
-// after equal elements where right is set.
+// Searchsorted returns the position in sorted (along its last dimension) before which each element of self could be inserted; after equal elements
+// where right is set.
 func Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool, side string, sorter *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "searchsorted"
 	if side != "" && side != "left" && side != "right" {
@@ -64,7 +64,7 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	return s.result(out, s.cast(found, d))
 }
 
-// search gives the positions of self's elements.
+// search returns the positions of self's elements.
 func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) (found *tensor.Tensor) {
 	compute, across := comparedIn(sorted, self)
 	if across { // elements of self that are beyond all that sorted can have are put at its ends

@@ -29,8 +29,8 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 	return launch.On(self).Sort(op, launch.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep, Entries: entries, Params: params})
 }
 
-// Sort orders the elements along dim and tells where they came from. NaN counts as the largest. The order of equal elements
-// is kept, whether stable is asked for or not.
+// Sort orders the elements along dim and reports where they came from. NaN counts as the largest. The order of equal elements is kept, whether stable
+// is asked for or not.
 func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return SortStable(outValues, outIndices, self, True, dim, descending)
 }
@@ -70,7 +70,7 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// Topk gives the k largest or smallest elements along dim, in order where sorted is set, and where they are.
+// Topk returns the k largest or smallest elements along dim, in order where sorted is set, and where they are.
 func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "topk"
 	if err := typeOrdered(op, self); err != nil {
@@ -149,12 +149,12 @@ func keptDim(op string, t, self *tensor.Tensor, mask []bool) (*tensor.Tensor, er
 	return view.As(op, t, g)
 }
 
-// MedianDim gives the lower median along dim, NaN where there is one, and its index.
+// MedianDim returns the lower median along dim, or NaN if any element is NaN, and its index.
 func MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return selected("median", medianKernel, outValues, outIndices, self, dim, keepdim, 0)
 }
 
-// NanmedianDim gives the lower median along dim of what is not NaN, and its index.
+// NanmedianDim returns the lower median along dim of the elements that are not NaN, and its index.
 func NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return selected("nanmedian", nanmedianKernel, outValues, outIndices, self, dim, keepdim, 0)
 }
@@ -190,7 +190,7 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 	return s.Give(s.Keep(values, err))
 }
 
-// Kthvalue gives the k-th smallest element along dim, counted from 1, and its index. NaN counts as the largest.
+// Kthvalue returns the k-th smallest element along dim, counted from 1, and its index. NaN counts as the largest.
 func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	at, err := shape.WrapDim("kthvalue", dim, self.Dim())
 	if err != nil {
@@ -206,7 +206,7 @@ func Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim 
 	return selected("kthvalue", kthvalueKernel, outValues, outIndices, self, dim, keepdim, k-1)
 }
 
-// Mode gives the most frequent element along dim, the smallest of several, and the index of one occurrence.
+// Mode returns the most frequent element along dim, the smallest of several, and the index of one occurrence.
 func Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return selected("mode", modeKernel, outValues, outIndices, self, dim, keepdim, 0)
 }

@@ -71,7 +71,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// A parabola's derivative is exact but for the ends of first order.
+// The derivative of a parabola is exact, except at edges of first order.
 func TestGradient(t *testing.T) {
 	points := given(t, dtype.Float64, []int64{4}, 0, 1, 3, 4)
 	parabola := given(t, dtype.Float64, []int64{4, 1}, 0, 1, 9, 16)

@@ -63,7 +63,7 @@ func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, si
 	return tensor.FromExternal("from_blob", pointer(data, nbytes), nbytes, d, size, stride, storage.External{Deleter: deleter, Context: context}, readOnly, dev)
 }
 
-// pointer is the address of nbytes of the program's; nil where there are none, which may be said to lie anywhere.
+// pointer converts the address of nbytes of external memory. It returns nil for 0 bytes, for which any address is valid.
 func pointer(address uintptr, nbytes int64) unsafe.Pointer {
 	if nbytes == 0 {
 		return nil
@@ -79,7 +79,7 @@ func DataPtr(self *tensor.Tensor) (uintptr, error) {
 	return uintptr(self.Data()), nil
 }
 
-// IsReadOnly tells whether the bytes must not be written.
+// IsReadOnly reports whether the bytes must not be written.
 func IsReadOnly(self *tensor.Tensor) (bool, error) { return self.Storage().ReadOnly(), nil }
 
 // UntypedStorage is the storage of a tensor.
@@ -87,8 +87,8 @@ func UntypedStorage(self *tensor.Tensor) (*storage.Storage, error) {
 	return self.Storage().Retain(), nil
 }
 
-// Lend is what an array of another library needs of a tensor: a tensor that holds the memory, its address, and whether it
-// must not be written. The storage stays in its place from now on.
+// Lend exports a tensor to another array library: it returns a tensor that owns the memory, the address, and whether the memory is read-only. The
+// storage is pinned to its address from now on.
 func Lend(self *tensor.Tensor) (held *tensor.Tensor, data uintptr, readOnly bool, err error) {
 	if !launch.Known(self) {
 		return nil, 0, false, status.Runtimef("lend: a meta tensor has no memory that another library could use")

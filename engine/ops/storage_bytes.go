@@ -39,10 +39,10 @@ func StorageResize(self *storage.Storage, nbytes int64) error {
 	return self.Resize("storage_resize_", nbytes)
 }
 
-// StorageResizable tells whether StorageResize can change the size.
+// StorageResizable reports whether StorageResize can change the size.
 func StorageResizable(self *storage.Storage) (bool, error) { return self.Resizable(), nil }
 
-// StorageDevice tells where the bytes live.
+// StorageDevice reports where the bytes live.
 func StorageDevice(self *storage.Storage) (device.Device, error) { return self.Device(), nil }
 
 // StorageUseCount is the number of references.

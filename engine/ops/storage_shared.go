@@ -47,7 +47,7 @@ func StorageFilename(self *storage.Storage) (string, error) { return self.Filena
 // StorageShareMemory moves a storage into memory that other processes can map.
 func StorageShareMemory(self *storage.Storage) error { return self.Share("share_memory_") }
 
-// StorageIsShared tells whether other processes can map the bytes.
+// StorageIsShared reports whether other processes can map the bytes.
 func StorageIsShared(self *storage.Storage) (bool, error) { return self.Shared(), nil }
 
 // StorageDescriptor is the descriptor with which another process maps a shared storage.
@@ -63,7 +63,7 @@ func StorageFromDescriptor(descriptor, nbytes int64) (*storage.Storage, error) {
 // ShareMemory moves the storage of self into memory that other processes can map.
 func ShareMemory(self *tensor.Tensor) error { return self.Storage().Share("share_memory_") }
 
-// IsShared tells whether other processes can map the bytes of self. Meta tensors, which have none, count as shared.
+// IsShared reports whether other processes can map the bytes of self. Meta tensors, which have none, count as shared.
 func IsShared(self *tensor.Tensor) (bool, error) {
 	return !launch.Known(self) || self.Storage().Shared(), nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// ofStream asks what works on the device of a stream.
+// ofStream calls ask with the asynchronous interface of a stream's device.
 func ofStream(op string, stream int64, ask func(w device.Asynchronous, s device.Stream) error) error {
 	w, err := device.StreamWork(op, device.Stream(stream))
 	if err != nil {
@@ -16,7 +16,7 @@ func ofStream(op string, stream int64, ask func(w device.Asynchronous, s device.
 	return ask(w, device.Stream(stream))
 }
 
-// ofEvent asks what works on devices of an event's type.
+// ofEvent calls ask with the asynchronous interface of an event's device type.
 func ofEvent(op string, event int64, ask func(w device.Asynchronous, e device.Event) error) error {
 	w, err := device.EventWork(op, device.Event(event))
 	if err != nil {
@@ -95,7 +95,7 @@ func StreamHandle(stream int64) (handle int64, err error) {
 	return handle, err
 }
 
-// StreamQuery tells whether a stream has done its work.
+// StreamQuery reports whether all work on a stream has finished.
 func StreamQuery(stream int64) (done bool, err error) {
 	const op = "stream_query"
 	err = ofStream(op, stream, func(w device.Asynchronous, s device.Stream) (err error) {
@@ -147,7 +147,7 @@ func EventRecord(event, stream int64) error {
 	return ofStream(op, stream, func(w device.Asynchronous, s device.Stream) error { return w.Record(op, device.Event(event), s) })
 }
 
-// EventQuery tells whether the work before an event is done.
+// EventQuery reports whether the work before an event is done.
 func EventQuery(event int64) (done bool, err error) {
 	const op = "event_query"
 	err = ofEvent(op, event, func(w device.Asynchronous, e device.Event) (err error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// eachCall makes a call of o for every profile that it accepts, and gives its results to check.
+// eachCall makes a call of o for every profile that it accepts, and returns its results to check.
 func eachCall(t *testing.T, o *schema.Operator, check func(c call, results []reflect.Value)) {
 	called := false
 	try := func(c call) {
@@ -73,8 +73,8 @@ func declaredToShare(list []schema.Arg, values []reflect.Value) []*tensor.Tensor
 // unchanging are operators that may copy, and that no profile asks for another shape or dtype; or that do not compute anything here.
 var unchanging = map[string]bool{"reshape_as": true, "to.options": true, "resolve_conj": true, "resolve_neg": true}
 
-// Results that an entry marks as views share the memory of the arguments of the mark: always, or, of a maybe_view, in some
-// calls. The results of other operators have memory of their own.
+// Results that a schema marks as views share memory with the marked arguments: always, or for maybe_view in some calls. The results of other
+// operators own their memory.
 func TestResultsShareTheMemoryThatTheyDeclare(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if !takesTensors(o) || o.Category == "storage" || len(o.Returns) == 0 {
@@ -125,7 +125,7 @@ func TestElementwiseResultsHaveTheBroadcastShape(t *testing.T) {
 	}
 }
 
-// Operators that look at elements first, and no others, refuse meta tensors, in one wording.
+// Operators that look at elements first, and no others, reject meta tensors, in one wording.
 func TestOperatorsThatSyncRefuseMetaTensors(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if !takesTensors(o) || o.Category == "storage" || len(o.Returns) == 0 {

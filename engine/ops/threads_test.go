@@ -30,7 +30,7 @@ func alongDims(name string, all bool, f func(x *tensor.Tensor, dim ...int64) (*t
 	return ops
 }
 
-// Results are the same to the last bit for any number of threads, where the work is shared out.
+// Results are the same bit for bit for any number of threads, where the work is shared out.
 func TestResultsDoNotDependOnThreads(t *testing.T) {
 	none := dtype.None
 	cases := slices.Concat(

@@ -27,7 +27,7 @@ func (i Int) Or(def int64) int64 {
 	return int64(i)
 }
 
-// IsNone tells whether the integer is absent.
+// IsNone reports whether the integer is absent.
 func (i Int) IsNone() bool { return i == NoInt }
 
 // Bool is an optional bool.
@@ -40,7 +40,7 @@ const (
 	True   Bool = 1
 )
 
-// IndexKind says what an item of an index does. The numbers are those of tensor_index_kind in tensor.h.
+// IndexKind is the type of an index item. The values are those of tensor_index_kind in tensor.h.
 type IndexKind int32
 
 // The kinds of index items.

@@ -15,8 +15,8 @@ var (
 	memberKernel            = kernel.Get("member")
 )
 
-// Unique gives the distinct elements in order, or with dim the distinct slices along it; where asked for, the position among
-// these of every input element and the number of times that each occurs. What is not asked for is empty.
+// Unique returns the distinct elements in order, or with dim the distinct slices along it. It also returns the position among these of every input
+// element, and the number of occurrences, if requested; otherwise these are empty.
 func Unique(self *tensor.Tensor, _, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
 	k := uniqueKernel
 	if !dim.IsNone() {
@@ -25,7 +25,7 @@ func Unique(self *tensor.Tensor, _, returnInverse, returnCounts bool, dim Int) (
 	return unique("unique", k, self, returnInverse, returnCounts, dim)
 }
 
-// UniqueConsecutive is Unique without sorting: only equal neighbours are dropped.
+// UniqueConsecutive is Unique without sorting: it drops only adjacent duplicates.
 func UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
 	return unique("unique_consecutive", uniqueConsecutiveKernel, self, returnInverse, returnCounts, dim)
 }
@@ -36,7 +36,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	}
 	s := within(op)
 	defer s.Close()
-	// The rows to compare lie in the first dimension.
+	// The rows to compare are in the first dimension.
 	rows, at := self, 0
 	if dim.IsNone() {
 		rows = s.reshape(self, self.Numel(), 1)
@@ -88,7 +88,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 	return values.Alias(), inverse.Alias(), counts.Alias(), nil
 }
 
-// Isin tells of each element whether it is one of testElements, or with invert whether it is not.
+// Isin returns a mask of the elements that are in testElements, or with invert of those that are not.
 func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.Tensor, error) {
 	const op = "isin"
 	compute, across := comparedIn(elements, testElements)

@@ -115,7 +115,7 @@ func TestUniqueConsecutive(t *testing.T) {
 	assert.Equal(t, []float64{2, 2, 2}, flat(t, counts))
 }
 
-// Runs that cross the pieces that threads share, NaN, which equals nothing, and zeros of either sign, which are equal.
+// Repeats across the blocks of different threads, NaN, which equals nothing, and zeros of either sign, which are equal.
 func TestUniqueConsecutiveOfManyElements(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
 	const n = 3*host.Grain + 77
@@ -223,7 +223,7 @@ func TestIsin(t *testing.T) {
 	assert.ErrorContains(t, err, "complex64")
 }
 
-// Sixteen searches run side by side; the rest of a number that 16 does not divide must not be lost.
+// Sixteen searches are interleaved; the remainder of a count that 16 does not divide must not be lost.
 func TestSearchOfEveryCount(t *testing.T) {
 	sorted := given(t, dtype.Float32, []int64{5}, 0, 1, 1, 3, math.Inf(1))
 	for n := int64(0); n < 40; n++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// UpdateAll updates parameters by their gradients. A row has the tensors of a parameter in the order of launch.Update, nil where there is none, and a part
-// what else the kernel is told. Nothing is written where one of the tensors does not fit.
+// UpdateAll updates parameters by their gradients. A row holds the tensors of one parameter in the order of launch.Update, with nil for unused ones;
+// a part holds the other kernel arguments. On an error nothing is written.
 func UpdateAll(op string, rows [][5]*tensor.Tensor, parts []launch.Update) error {
 	for i, row := range rows {
 		if err := checkUpdate(op, i, row, parts[i].Scale != 1); err != nil {
@@ -91,7 +91,7 @@ func shareMemory(rows [][5]*tensor.Tensor) bool {
 	return false
 }
 
-// updateRows launches the update of tensors that fit, through row-major copies where the tensors of a row do not lie alike.
+// updateRows launches the update of checked tensors. Rows with different layouts are copied to row-major tensors first.
 func updateRows(op string, rows [][5]*tensor.Tensor, parts []launch.Update) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
@@ -121,7 +121,7 @@ func updateRows(op string, rows [][5]*tensor.Tensor, parts []launch.Update) erro
 	return s.Err
 }
 
-// laidAlike returns whether elements with one index lie at one place of the memory of all tensors, without gaps.
+// laidAlike reports whether elements with equal indices have equal offsets in all tensors, without gaps.
 func laidAlike(row [5]*tensor.Tensor) bool {
 	strides := row[0].Strides()
 	for _, t := range row {

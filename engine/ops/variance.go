@@ -56,8 +56,8 @@ func freedom(op string, self *tensor.Tensor, mask []bool, by float64) error {
 	return warning.DegreesOfFreedom.Of(op, "a correction of %v leaves no degrees of freedom where there are %d elements for each result; it should be less than their number", by, n)
 }
 
-// withMean is moment beside the mean. The running mean of the deviations turns an infinity into NaN, or not, by the order of the
-// elements, and so is not the mean.
+// withMean computes moment and the mean. The running mean of the deviations becomes NaN for some orders of infinite elements, so the mean is computed
+// separately.
 func withMean(op string, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim, root bool) (spread, mean *tensor.Tensor, err error) {
 	s := within(op)
 	defer s.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// View gives self another shape without copying.
+// View returns self another shape without copying.
 func View(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	seen, err := view.Reshape("view", self, size)
 	if seen == nil && err == nil {
@@ -33,7 +33,7 @@ func Detach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// Reshape gives self another shape, copying only where no view has it.
+// Reshape returns self another shape, copying only where no view has it.
 func Reshape(self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	return reshape("reshape", self, size)
 }

@@ -29,7 +29,7 @@ func Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, erro
 	return view.Transpose("transpose", out, self, dim0, dim1)
 }
 
-// TransposeMatrix swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are.
+// TransposeMatrix swaps the dimensions of a matrix. Tensors of fewer dimensions are returned unchanged.
 func TransposeMatrix(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() > 2 {
 		return nil, status.Runtimef("t: expects a tensor with <= 2 dimensions, but self is %dD", self.Dim())
@@ -67,7 +67,7 @@ func isMatrix(op string, self *tensor.Tensor) error {
 // TransposeLast swaps the last two dimensions.
 func TransposeLast(self *tensor.Tensor) (*tensor.Tensor, error) { return matrixTranspose("mT", self) }
 
-// matrixTranspose swaps the last two dimensions; a tensor without dimensions stays as it is.
+// matrixTranspose swaps the last two dimensions. A zero-dim tensor is returned unchanged.
 func matrixTranspose(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch self.Dim() {
 	case 0:
@@ -104,7 +104,7 @@ func Movedim(self *tensor.Tensor, source, destination int64) (*tensor.Tensor, er
 	return view.Movedim("movedim", self, []int64{source}, []int64{destination})
 }
 
-// MovedimList moves dimensions to new places; the others keep their order.
+// MovedimList moves dimensions to new positions; the others keep their order.
 func MovedimList(self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
 	return view.Movedim("movedim", self, source, destination)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// pieces views one range of dimension d for each of the sizes that next gives until it reports false.
+// pieces views n ranges of dimension d, which rangeOf returns.
 func pieces(op string, self *tensor.Tensor, d int, n int, rangeOf func(i int) (start, length int64)) ([]*tensor.Tensor, error) {
 	if err := checkPieces(op, int64(n)); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func splitDim(op string, self *tensor.Tensor, dim int64) (int, error) {
 	return shape.WrapDim(op, dim, self.Dim())
 }
 
-// Split cuts a dimension into pieces of one size, the last of which may be smaller.
+// Split splits a dimension into chunks of one size, the last of which may be smaller.
 func Split(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
 	return split("split", self, splitSize, dim)
 }
@@ -62,7 +62,7 @@ func split(op string, self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tens
 	})
 }
 
-// SplitWithSizes cuts a dimension into pieces of the listed sizes, which must add up.
+// SplitWithSizes splits a dimension into chunks of the listed sizes, which must add up to its size.
 func SplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
 	return splitWithSizes("split_with_sizes", self, sizes, dim)
 }
@@ -90,7 +90,7 @@ func splitWithSizes(op string, self *tensor.Tensor, sizes []int64, dim int64) ([
 	})
 }
 
-// Chunk cuts a dimension into at most the given number of equal pieces.
+// Chunk splits a dimension into at most the given number of equal chunks.
 func Chunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
 	return chunk("chunk", self, chunks, dim)
 }
@@ -110,7 +110,7 @@ func chunk(op string, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor,
 	return split(op, self, (size-1)/chunks+1, dim)
 }
 
-// UnsafeSplit, UnsafeSplitWithSizes and UnsafeChunk are the same, of pieces that gradients follow one by one.
+// UnsafeSplit, UnsafeSplitWithSizes and UnsafeChunk do the same, with a separate gradient for each chunk.
 func UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
 	return split("unsafe_split", self, splitSize, dim)
 }
@@ -166,7 +166,7 @@ func tensorSplitIndices(op string, self *tensor.Tensor, indices []int64, d int) 
 	})
 }
 
-// TensorSplit cuts a dimension into pieces whose sizes differ by at most 1.
+// TensorSplit splits a dimension into sections with sizes that differ by at most 1.
 func TensorSplit(self *tensor.Tensor, sections, dim int64) ([]*tensor.Tensor, error) {
 	d, err := splitDim("tensor_split", self, dim)
 	if err != nil {

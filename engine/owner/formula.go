@@ -39,7 +39,7 @@ func (f *Formula) KeepAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
 	return list
 }
 
-// Evaluate runs a formula that has no result of its own, and gives the error that has ended it.
+// Evaluate runs a formula without a result, and returns its error.
 func (f *Formula) Evaluate(formula func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

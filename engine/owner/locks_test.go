@@ -42,8 +42,8 @@ var undeferred = map[string]string{
 // they need.
 var foreign = map[string]bool{"program": true, "aten": true, "ops": true, "composite": true}
 
-// allocating are the functions that ask for memory of tensors: where there is none left, they give the memory of others back, which takes
-// locks of its own, and may wait for a device.
+// allocating lists the functions that allocate tensor memory: without free memory they release that of other tensors, which takes further locks and
+// may wait for a device.
 var allocating = map[string]bool{
 	"storage.New": true, "storage.NewPinned": true, "storage.Reserve": true, "storage.EmptyCache": true, "storage.FromFile": true,
 	"storage.FromOpenFile": true, "storage.FromDescriptor": true, "tensor.Empty": true, "tensor.EmptyStrided": true,
@@ -51,7 +51,7 @@ var allocating = map[string]bool{
 
 // held is a section of a function under a lock.
 type held struct {
-	lock     string // what is locked
+	lock     string // the locked mutex
 	from, to token.Pos
 	deferred bool
 }

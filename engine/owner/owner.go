@@ -9,15 +9,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Scope owns the temporaries of an operator, and the result until it is handed over: what an operator makes is kept here the
-// moment it is made, and one deferred Close releases it on every way out. What is built on a scope does nothing after the
-// first error, so that a composition reads like a formula.
+// Scope owns the temporaries of an operator, and the result until it is returned: tensors are tracked as soon as they are created, and one deferred
+// Close releases them on every path. The methods of types that embed a scope do nothing after the first error, so that a composite operator reads
+// like a formula.
 type Scope struct {
 	Op    string // in errors
 	Err   error  // the first one
 	room  [6]*tensor.Tensor
-	count int              // of the temporaries in room
-	more  []*tensor.Tensor // where there are more; a list in room would move the scope to the heap
+	count int              // number of temporaries in room
+	more  []*tensor.Tensor // if there are more; a list in room would move the scope to the heap
 }
 
 // Close releases every temporary.
@@ -58,7 +58,7 @@ func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
 	return t
 }
 
-// Step keeps what a step makes.
+// Step tracks the result of a step.
 func (s *Scope) Step(f func() (*tensor.Tensor, error)) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -73,7 +73,7 @@ func (s *Scope) Do(f func() error) {
 	}
 }
 
-// Last is what the last step makes, which becomes the caller's.
+// Last returns the result of the last step, which the caller owns.
 func (s *Scope) Last(f func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
@@ -85,7 +85,7 @@ func (s *Scope) Last(f func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// Unary keeps what an operator of one operand makes.
+// Unary tracks the result of an operator of one operand.
 func (s *Scope) Unary(f func(out, a *tensor.Tensor) (*tensor.Tensor, error), a *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return f(nil, a) })
 }
@@ -115,7 +115,7 @@ func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return t.Alias(), nil
 }
 
-// Holds tells whether t is a temporary.
+// Holds reports whether t is a temporary.
 func (s *Scope) Holds(t *tensor.Tensor) bool {
 	return slices.Contains(s.room[:s.count], t) || slices.Contains(s.more, t)
 }

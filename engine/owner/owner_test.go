@@ -20,7 +20,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// releasers are the functions that give up by hand what no scope keeps, for it is no tensor.
+// releasers lists the functions that explicitly release objects other than tensors, which no scope tracks.
 var releasers = map[string]string{
 	"../ops/copy_storage.go Set":          "a storage",
 	"../ops/pinned.go pinnedLike":         "a storage",
@@ -31,7 +31,7 @@ var releasers = map[string]string{
 	"../ops/files.go NpySaveBytes":        "the image of a file",
 }
 
-// What an operator makes belongs to a scope or to an output, which release it on every way out: none does so by hand.
+// The results of an operator are owned by a scope or an output, which release them on every path: no operator releases them explicitly.
 func TestOperatorsReleaseNothingByHand(t *testing.T) {
 	files := token.NewFileSet()
 	used := map[string]bool{}
@@ -72,7 +72,7 @@ func made(t *testing.T) *tensor.Tensor {
 	return x
 }
 
-// A scope releases all that it keeps but what it gives, however much that is.
+// A scope releases all tensors that it tracks except the returned ones, for any number of them.
 func TestScopeReleasesWhatItKeeps(t *testing.T) {
 	for _, n := range []int{1, 3, 6, 7, 20} {
 		for given := range n {

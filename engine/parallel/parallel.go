@@ -40,14 +40,14 @@ func initial(said string) int {
 	return min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
 
-// Supply makes sure that the system has threads for operators of n threads, and tells for how many of these it has. Who knows how threads
-// come to be sets it, before SetThreads.
+// Supply makes sure that the system has threads for operators of n threads, and returns the number of threads that it has. The layer that creates
+// threads sets it, before SetThreads.
 var Supply = func(n int) int { return n }
 
 // Threads is the number of threads that For may use.
 func Threads() int { return int(threads.Load()) }
 
-// SetThreads changes Threads; n must be at least 1. What the system does not give is done by fewer.
+// SetThreads changes Threads; n must be at least 1. If the system provides fewer threads, these are used.
 func SetThreads(n int) {
 	n = max(n, 1)
 	threads.Store(int64(n))
@@ -57,7 +57,7 @@ func SetThreads(n int) {
 // Panic carries a worker's panic and where it came from to the caller of For.
 type Panic struct {
 	Value any
-	Stack []uintptr // as runtime.Callers gives it
+	Stack []uintptr // from runtime.Callers
 }
 
 func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
@@ -67,12 +67,12 @@ type job struct {
 	body    func(begin, end int64)
 	n, step int64
 	next    atomic.Int64
-	left    atomic.Int64 // pieces that are not done
+	left    atomic.Int64 // unfinished chunks
 	done    sync.WaitGroup
 	failed  atomic.Pointer[Panic]
 }
 
-// run takes pieces until none is left.
+// run processes chunks until none is left.
 func (j *job) run() {
 	for {
 		begin := j.next.Add(j.step) - j.step
@@ -96,8 +96,8 @@ func (j *job) piece(begin, end int64) {
 	j.body(begin, end)
 }
 
-// wait returns once all pieces are done. The last piece is as good as done when nobody takes another, so that looking for
-// its end beats sleeping, from which a thread wakes late.
+// wait returns once all chunks are done. When no chunk is left to take, the last one is nearly done: spinning is faster than sleeping, since a thread
+// wakes up late.
 func (j *job) wait() {
 	for start := time.Now(); time.Since(start) < linger; {
 		if j.left.Load() == 0 {
@@ -115,7 +115,7 @@ var (
 	offered   atomic.Pointer[job] // a job for one of them
 )
 
-// hire has a worker help with a job, and tells whether there is one: callers that are many do without each other's.
+// hire has a worker help with a job, and reports whether there is one: callers that are many do without each other's.
 func hire(j *job) bool {
 	if lingering.Load() > 0 && offered.CompareAndSwap(nil, j) {
 		return true
@@ -156,8 +156,8 @@ func accept() *job {
 // piecesPerThread cuts finer than there are threads, so that a late helper costs little.
 const piecesPerThread = 4
 
-// For calls body(begin, end) over pieces of [0, n), none smaller than grain except the last, and waits for all of them.
-// A panic in a piece is raised again in the caller.
+// For calls body(begin, end) for chunks of [0, n), none smaller than grain except the last, and waits for all of them. A panic in a chunk is raised
+// again in the caller.
 func For(n, grain int64, body func(begin, end int64)) {
 	helpers := min(int64(Threads()), n/max(grain, 1)) - 1
 	if helpers < 1 {

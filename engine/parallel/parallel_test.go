@@ -37,7 +37,7 @@ func TestForCoversEveryIndexOnce(t *testing.T) {
 
 func TestForRaisesAWorkersPanicInTheCaller(t *testing.T) {
 	withThreads(t, 4)
-	for _, bad := range []int64{0, 99} { // in the caller's piece, in another goroutine's
+	for _, bad := range []int64{0, 99} { // in the caller's chunk, in another goroutine's
 		v := raised(func() {
 			For(100, 1, func(begin, end int64) {
 				if begin <= bad && bad < end {

@@ -17,7 +17,7 @@ import (
 
 // Arithmetic whose result is quantized as the caller says.
 
-// wants refuses operands that are not quantized, or per channel.
+// wants returns an error for operands that are not quantized, or per channel.
 func (s *scope) wants(name string, t *tensor.Tensor) {
 	switch {
 	case s.Err != nil:
@@ -40,7 +40,7 @@ func (s *scope) both(qa, qb *tensor.Tensor) {
 
 var sumKernel, productKernel = kernel.Get("quantized_add"), kernel.Get("quantized_mul")
 
-// merged is what a kernel makes of two operands, and of the factor of their sums or products, with all that is less than 0 made 0 for relu.
+// merged returns the result of a kernel on two operands, with the factor of their sums or products. With relu, negative values become 0.
 func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quantizer, factor float32, relu bool) (*tensor.Tensor, error) {
 	s.both(qa, qb)
 	if s.Err != nil {
@@ -55,7 +55,7 @@ func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quanti
 		}
 		return tensor.Empty(s.Op, sizes, d.Stored(), a.Device())
 	})
-	made := s.as(to, d, q) // refused before there is work
+	made := s.as(to, d, q) // rejected before there is work
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -80,7 +80,7 @@ func add(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64
 	return s.merged(sumKernel, qa, qb, tensor.PerTensor(scale, zero), 1/float32(scale), relu)
 }
 
-// positive is t with what is less than 0 made 0, where that is wanted.
+// positive returns relu(t) if wanted is set, and t otherwise.
 func (s *scope) positive(t *tensor.Tensor, wanted bool) *tensor.Tensor {
 	if !wanted {
 		return t

@@ -11,8 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Where channels go: what an operator does to a tensor whose elements are the numbers of their channels tells which channel each element of
-// the result has. They are on the CPU, wherever the tensor is.
+// The destination of channels: an operator applied to a tensor of channel numbers shows which channel each element of the result has. These tensors
+// are on the CPU, wherever the operand is.
 
 // numbered is a tensor of the sizes of t whose elements are the numbers of their channels, all those of a channel in one place of memory.
 func (s *scope) numbered(t *tensor.Tensor, number func(i int) int64) *tensor.Tensor {
@@ -56,7 +56,7 @@ func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*ten
 				axis = k
 			}
 		}
-		last := v.Offset() // the channel of the last index, which is none where there are no elements
+		last := v.Offset() // the channel of the last index; invalid for an empty tensor
 		if axis >= 0 {
 			last += (v.Sizes()[axis] - 1) * v.Strides()[axis]
 		}
@@ -73,7 +73,7 @@ func (s *scope) followed(t *tensor.Tensor, n int, on func(*tensor.Tensor) []*ten
 	return quantizers
 }
 
-// gathered is the quantizer of what f made of tensors: that of the first, but for channels.
+// gathered returns the quantizer of the results that f computed from tensors: that of the first, with channels mapped.
 func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 	of := t[0].Quantizer()
 	if s.Err != nil || !of.PerChannel() {
@@ -113,7 +113,7 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 		}
 		return tensor.PerTensor(all.Scales[numbers[0]], all.Zeros[numbers[0]])
 	}
-	if list[0].Numel() == 0 && slices.Equal(list[0].Sizes(), t[0].Sizes()) { // no element tells that a channel moved
+	if list[0].Numel() == 0 && slices.Equal(list[0].Sizes(), t[0].Sizes()) { // no element shows whether a channel moved
 		return of
 	}
 	for k := range list[0].Dim() {
@@ -155,7 +155,7 @@ func (s *scope) along(t *tensor.Tensor, axis int) (numbers []int64, ok bool) {
 		inner *= int(size)
 	}
 	if len(elements) == 0 && n > 0 {
-		return nil, false // nothing tells
+		return nil, false // undetermined
 	}
 	for i, number := range elements {
 		if k := i / inner % n; k == len(numbers) {

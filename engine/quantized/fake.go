@@ -8,9 +8,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Numbers as quantizing makes them, in floats: what a network trains with that is going to be quantized.
+// Fake quantization, in floats, for quantization-aware training.
 
-// FakeQuantizePerTensorAffineCachemask rounds numbers to those that integers from lo to hi stand for, and tells which were in their range.
+// FakeQuantizePerTensorAffineCachemask rounds elements to the values that integers from lo to hi represent, and returns the mask of those in range.
 func FakeQuantizePerTensorAffineCachemask(c aten.Ctx, self *tensor.Tensor, scale float64, zero, lo, hi int64) (output, mask *tensor.Tensor, err error) {
 	s := within(c, "fake_quantize_per_tensor_affine")
 	defer s.Close()
@@ -26,7 +26,7 @@ func FakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor
 	return s.fake(self, q, lo, hi)
 }
 
-// complete refuses a quantizer that some channels of x are missing in.
+// complete returns an error for a quantizer that some channels of x are missing in.
 func (s *scope) complete(x *tensor.Tensor, q *tensor.Quantizer) {
 	if n := int64(len(q.Scales)); s.Err == nil && (n != x.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales)) {
 		s.Failf("a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
@@ -97,7 +97,7 @@ func FakeQuantizePerChannelAffine(c aten.Ctx, self, scale, zero *tensor.Tensor, 
 	return firstOf(c, "fake_quantize_per_channel_affine", output, mask, err)
 }
 
-// firstOf gives the first of two results.
+// firstOf returns the first of two results.
 func firstOf(c aten.Ctx, op string, first, second *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -134,7 +134,7 @@ func (s *scope) whole(zero *tensor.Tensor, lo, hi int64) []int64 {
 	})
 }
 
-// learnable is what fake gives, plus zeros that gradients flow through: of x, of the scale times its derivative, and of the zero point.
+// learnable returns the result of fake, plus zeros that gradients flow through: those of x, of the scale times its derivative, and of the zero point.
 func (s *scope) learnable(x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err

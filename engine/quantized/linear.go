@@ -37,7 +37,7 @@ func linear(c aten.Ctx, op string, self, weight, bias, packed *tensor.Tensor, sc
 	return s.Give(s.multiplied(p, self.DType(), tensor.PerTensor(scale, zero)))
 }
 
-// checkWeight refuses what is no weight of a linear layer.
+// checkWeight returns an error unless weight is valid for a linear layer.
 func (s *scope) checkWeight(weight *tensor.Tensor) {
 	switch {
 	case s.Err != nil:
@@ -137,7 +137,7 @@ func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.
 	batch, err := shape.Broadcast(s.Op, outer, b[:len(b)-2])
 	s.Fail(err)
 	count := shape.Product(batch)
-	// matrices that lie one after the other
+	// contiguous batches of matrices
 	each := func(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
 		wide := s.Step(func() (*tensor.Tensor, error) {
 			return s.C.Expand(t, append(slices.Clone(batch), rows, columns), false)
@@ -151,7 +151,7 @@ func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.
 	to := s.Step(func() (*tensor.Tensor, error) {
 		return tensor.Empty(s.Op, append(slices.Clone(batch), sizes...), d.Stored(), p.a.Device())
 	})
-	made := s.as(to, d, q) // refused before there is work
+	made := s.as(to, d, q) // rejected before there is work
 	places := s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(to, []int64{count, m, n}) })
 	for i := int64(0); i < count && s.Err == nil; i++ {
 		one := func(t *tensor.Tensor) *tensor.Tensor {
@@ -177,7 +177,7 @@ type product struct {
 	relu   bool
 }
 
-// multiplied is the product as a quantized tensor, or in float32 where there is no quantizer.
+// multiplied returns the product as a quantized tensor, or in float32 without a quantizer.
 func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	if s.Err != nil {
 		return nil

@@ -128,7 +128,7 @@ func ChooseQparamsPerTensor(c aten.Ctx, self *tensor.Tensor, reduce bool) (float
 // leastScale is what smaller scales are made.
 const leastScale = 6.1e-5
 
-// chosen are the scale and the zero point that spread the numbers of x, and 0, over the integers from lo to hi.
+// chosen returns the scale and the zero point that map the range of x, including 0, to the integers from lo to hi.
 func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int64) {
 	if s.Err == nil && x.DType() != dtype.Float32 {
 		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
@@ -198,7 +198,7 @@ func DequantizeTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, 
 	return owner.List(len(tensors), func(i int) (*tensor.Tensor, error) { return c.Dequantize(tensors[i]) })
 }
 
-// MakePerTensorQuantizedTensor is a copy of integers that stand for numbers with one scale.
+// MakePerTensorQuantizedTensor is a copy of integers that represent numbers with one scale.
 func MakePerTensorQuantizedTensor(c aten.Ctx, self *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "_make_per_tensor_quantized_tensor")
 	defer s.Close()

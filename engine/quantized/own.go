@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Operators with a form of their own: the generator takes a function of a name like theirs in the place of one that it would write.
+// Operators with a hand-written form: the generator uses a function with such a name instead of writing one.
 
 // quantizedCopy writes numbers, quantized as self is.
 func quantizedCopy(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
@@ -53,7 +53,7 @@ func quantizedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor
 	return s.Give(s.as(moved, self.DType(), self.Quantizer()))
 }
 
-// quantizedEqual tells whether dtypes, sizes, quantizers and numbers are the same.
+// quantizedEqual reports whether dtypes, sizes, quantizers and numbers are the same.
 func quantizedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	s := within(c, "equal")
 	defer s.Close()
@@ -89,7 +89,7 @@ func quantizedZero(c aten.Ctx, self *tensor.Tensor) error {
 	return s.Err
 }
 
-// quantizedResize gives a tensor with one scale other sizes.
+// quantizedResize returns a tensor with one scale other sizes.
 func quantizedResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
 	s := within(c, "resize_")
 	defer s.Close()
@@ -173,7 +173,7 @@ func accumulates(op string) error {
 	return status.NotImplementedf("%s: accumulate is not implemented for quantized tensors; dequantize() converts", op)
 }
 
-// quantizedIndexSet writes numbers to what the items select, which is a view or places.
+// quantizedIndexSet writes values to the indexed elements, which are a view or positions.
 func quantizedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
 	return none(place(c, "index_put_", self, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nothing(c.IndexSet(t[0], items, t[1]))

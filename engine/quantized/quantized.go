@@ -24,15 +24,15 @@ func init() {
 	aten.Register(tensor.Quantized, &aten.Kind{Name: "quantized", Instead: "dequantize() converts", Backend: rules})
 }
 
-// scope is the façade for one composition: it owns what the steps make, and after the first error they do nothing.
+// scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
 func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
 
-// isQuantized tells whether a tensor has a quantizer.
+// isQuantized reports whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
 
-// ints is the tensor of integers of a quantized tensor, and any other as it is.
+// ints returns the integers of a quantized tensor, and any other tensor unchanged.
 func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) {
 		return t
@@ -73,7 +73,7 @@ func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) 
 	to := s.Step(func() (*tensor.Tensor, error) {
 		return s.C.EmptyLike(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
 	})
-	made := s.Step(func() (*tensor.Tensor, error) { return to.AsQuantized(s.Op, d, q) }) // refused before there is work
+	made := s.Step(func() (*tensor.Tensor, error) { return to.AsQuantized(s.Op, d, q) }) // rejected before there is work
 	if s.Err != nil {
 		return nil
 	}
@@ -86,8 +86,8 @@ func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) 
 	return made
 }
 
-// dense is the numbers of a quantized tensor, in float32, and any other tensor as it is. The scale of all elements is a float32, those of
-// channels are not rounded.
+// dense dequantizes a quantized tensor to float32, and returns any other tensor unchanged. A per-tensor scale is a float32; per-channel scales are
+// not rounded.
 func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	if !isQuantized(t) || s.Err != nil {
 		return t
@@ -109,7 +109,7 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	return to
 }
 
-// together refuses tensors on different devices. What is nil is not looked at.
+// together returns an error if non-nil tensors are on different devices.
 func (s *scope) together(list ...*tensor.Tensor) {
 	for _, t := range list[1:] {
 		if s.Err == nil && t != nil && t.Device() != list[0].Device() {

@@ -80,7 +80,7 @@ func Qscheme(_ aten.Ctx, self *tensor.Tensor) (string, error) {
 	return q.Scheme(), nil
 }
 
-// IsQuantized tells whether the tensor has a quantizer.
+// IsQuantized reports whether the tensor has a quantizer.
 func IsQuantized(_ aten.Ctx, self *tensor.Tensor) (bool, error) { return isQuantized(self), nil }
 
 // IntRepr is a copy of the integers.

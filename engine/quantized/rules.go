@@ -11,7 +11,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// The rules. Each gets the operator's tensors, its output if it has one, which is the first tensor in place, and what it does to plain ones.
+// The rules. Each gets the operator's tensors, its output, if any, which for an in-place operator is the first tensor, and the operator on plain
+// tensors.
 
 type does = func(out *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error)
 
@@ -33,7 +34,7 @@ func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
 	return t[0]
 }
 
-// ordered refuses channels, whose integers do not compare.
+// ordered returns an error for channels, whose integers do not compare.
 func (s *scope) ordered(t *tensor.Tensor) {
 	if s.Err == nil && t.Quantizer().PerChannel() {
 		s.Failf("not implemented for tensors that are quantized per channel, whose integers are of different scales; dequantize() converts")
@@ -49,7 +50,7 @@ func (s *scope) all(t []*tensor.Tensor) []*tensor.Tensor {
 	return plain
 }
 
-// keep runs what makes results.
+// keep runs f and tracks its results.
 func (s *scope) keep(f func() ([]*tensor.Tensor, error)) []*tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -62,7 +63,7 @@ func (s *scope) keep(f func() ([]*tensor.Tensor, error)) []*tensor.Tensor {
 	return list
 }
 
-// give hands results over: to out where there is one, which is a quantized tensor of the same sizes.
+// give returns the results, or writes them to out if it is not nil, which is a quantized tensor of the same sizes.
 func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.GiveAll(list)
@@ -105,7 +106,7 @@ func view(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 	return s.GiveAll(list)
 }
 
-// move is the integers in other places. Further quantized tensors are quantized as the first is.
+// move is the rule of operators that move elements: they move the integers. Further quantized tensors are requantized like the first.
 func move(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -134,7 +135,7 @@ func move(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 func join(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
-	if len(t) == 0 { // what that gives, or why nothing, the operator knows
+	if len(t) == 0 { // the operator handles the empty list
 		return s.give(out, s.keep(func() ([]*tensor.Tensor, error) { return f(nil, t) }))
 	}
 	for i := range t {
@@ -154,7 +155,7 @@ func (s *scope) requantized(t *tensor.Tensor, d dtype.DType, q *tensor.Quantizer
 	return s.quantized(s.dense(t), d, q)
 }
 
-// rank is what the operator finds by the order of the integers, and where.
+// rank is the rule of operators that return elements by their order, and their indices: they compare the integers.
 func rank(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -177,7 +178,7 @@ func index(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does
 	return s.GiveAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, s.all(t)) }))
 }
 
-// place is the integers, among which others are put: the last tensor, numbers which are quantized as they are.
+// place is the rule of operators that insert elements: the last tensor, quantized like the first, is inserted into the integers.
 func place(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -204,8 +205,8 @@ func place(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does
 	return s.give(out, list)
 }
 
-// placed is place among channels: the numbers are put among numbers, and what is put there in the same way, true among false, has the integer of
-// its channel; the others keep theirs.
+// placed is place for per-channel tensors. It inserts the values into the dequantized tensor, and true into a mask of false in the same way. Elements
+// with a true mask get the integer of their channel; the others keep theirs.
 func (s *scope) placed(out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	self, last := t[0], len(t)-1
 	put := func(to, source *tensor.Tensor) *tensor.Tensor {
@@ -243,7 +244,7 @@ func (s *scope) placed(out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tenso
 	return s.give(out, []*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
 }
 
-// in runs the operator in place of the first tensor, which gives it back.
+// in runs the in-place operator on the first tensor.
 func (s *scope) in(f does, t []*tensor.Tensor) error {
 	_, err := f(t[0], t)
 	return err
@@ -257,7 +258,7 @@ func (s *scope) like(t, x *tensor.Tensor) *tensor.Tensor {
 	return s.quantized(s.reals(x), t.DType(), t.Quantizer())
 }
 
-// reals are the numbers of a tensor in float32, as they are quantized.
+// reals converts a tensor to float32, in which it is quantized.
 func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && x.DType().IsComplex() {
 		s.Failf("complex numbers, of dtype %v, are not quantized; real() gives their real parts", x.DType())
@@ -266,7 +267,7 @@ func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
 	return s.Cast(s.dense(x), dtype.Float32)
 }
 
-// numbers is what the operator does to the numbers, quantized as the first quantized tensor is.
+// numbers is the rule of operators on dequantized values. The result is quantized like the first quantized tensor.
 func numbers(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -285,7 +286,7 @@ func numbers(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f do
 	return s.give(out, list)
 }
 
-// answer is what the operator says of the numbers.
+// answer is the rule of operators on dequantized values with a result that is not quantized.
 func answer(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -304,7 +305,7 @@ func (s *scope) denseAll(t []*tensor.Tensor) []*tensor.Tensor {
 	return plain
 }
 
-// withoutOut refuses outputs of operators with several results.
+// withoutOut returns an error for outputs of operators with several results.
 func withoutOut(op string, outs ...*tensor.Tensor) error {
 	for _, t := range outs {
 		if t != nil {

@@ -25,7 +25,7 @@ func (Binomial) draw(s *stream, to, each Span, _ bool) error {
 	return nil
 }
 
-// trials draws numbers of successes. What follows from the parameters and from the result is computed in their dtype, as PyTorch does, the rest
+// trials draws binomial counts. Quantities that depend only on the parameters, and the result, are computed in their dtype, as in PyTorch, the rest
 // in float64.
 type trials struct {
 	*stream
@@ -105,7 +105,7 @@ var stirlingTails = [...]float64{
 	0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
 }
 
-// stirlingTail is what the table has, or the first terms of the series.
+// stirlingTail returns the entry of the table, or the first terms of the series.
 func stirlingTail(k float64) float64 {
 	if k < float64(len(stirlingTails)) {
 		return stirlingTails[int(k)]

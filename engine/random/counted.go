@@ -12,7 +12,7 @@ import (
 // Words are those that a device makes itself for a fill: those of Block(Seed, Block, 0), Block(Seed, Block+1, 0) and so on.
 type Words struct{ Seed, Block uint64 }
 
-// Counts refuses a generator that does not count, whose numbers only the CPU draws.
+// Counts returns an error for a generator that does not count, whose numbers only the CPU draws.
 func (g *Generator) Counts(op string) error {
 	if g.kind == Philox {
 		return nil
@@ -37,7 +37,7 @@ func (g *Generator) ReserveWords(n int) Words {
 
 // Ranged are distributions of integers.
 type Ranged interface {
-	// Range is the smallest integer drawn for a dtype, how many there are, where 0 stands for all of 64 bits, and whether each takes two words.
+	// Range is the smallest integer drawn for a dtype, how many there are, where 0 represents all of 64 bits, and whether each takes two words.
 	Range(d dtype.DType) (from int64, n uint64, wide bool)
 }
 

@@ -74,7 +74,7 @@ func indicator(b bool) int64 {
 	return 0
 }
 
-// checkParameters refuses a span of distribution parameters, one of which is not valid.
+// checkParameters returns an error for a span of distribution parameters, one of which is not valid.
 func checkParameters(s Span, op, want string, valid func(float64) bool) error {
 	var values [256]float64
 	for i := 0; i < s.Len; i += len(values) {
@@ -107,7 +107,7 @@ func (Poisson) draw(s *stream, to, each Span, _ bool) error {
 	return nil
 }
 
-// alone draws every element from words of its own, and from as many parameters.
+// alone draws every element from separate random words, with its parameters.
 func (s *stream) alone(to, each Span, parameters int, draw func(of []float64) float64) {
 	var of [2 * len(s.floats)]float64
 	done := 0

@@ -7,9 +7,9 @@ import (
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
-// Distribution says what is drawn. It is one of this package's types, whose fields are all that a device needs to draw from it.
+// Distribution describes a distribution. It is one of this package's types, with fields that are sufficient for a device to draw from it.
 type Distribution interface {
-	// Check refuses dtypes and parameters that nothing can be drawn for; each is dtype.None where elements have no parameters.
+	// Check returns an error for dtypes and parameters that nothing can be drawn for; each is dtype.None where elements have no parameters.
 	Check(to, each dtype.DType) error
 
 	// words is how many an element takes, 0 where elements are not drawn one by one.
@@ -20,7 +20,7 @@ type Distribution interface {
 	draw(s *stream, to, each Span, rowMajor bool) error
 }
 
-// checked is a Distribution whose elements have parameters that may be refused.
+// checked is a Distribution whose elements have parameters that may be rejected.
 type checked interface{ check(each Span) error }
 
 // wordsOf is how many words a uniform of a real dtype takes, parts how many uniforms an element.
@@ -41,8 +41,8 @@ func parts(d dtype.DType) int {
 // piece is the number of elements that are worth a thread, of which each piece begins with words that no other piece uses.
 const piece = 1 << 13
 
-// Fill draws from a distribution into a span, with parameters for its elements in each where it has any. PyTorch's normal numbers
-// depend on whether the span is a contiguous tensor: rowMajor. What is refused draws nothing.
+// Fill draws from a distribution into a span, with parameters for its elements in each if the distribution has any. PyTorch's normal values depend on
+// whether the span is a contiguous tensor: rowMajor. On an error nothing is drawn.
 func (g *Generator) Fill(to, each Span, d Distribution, rowMajor bool) error {
 	if err := d.Check(to.DType, each.DType); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (g *Generator) Fill(to, each Span, d Distribution, rowMajor bool) error {
 	return d.draw(&g.stream, to, each, rowMajor)
 }
 
-// streams are those of pieces.
+// streams is a pool of streams for chunks.
 var streams = sync.Pool{New: func() any { return &stream{engine: engine{kind: Philox}} }}
 
 // fillCounted reserves the words of a fill, so that other threads can draw from the generator meanwhile.
@@ -87,7 +87,7 @@ func (g *Generator) fillCounted(to, each Span, d Distribution) error {
 		s.seek(here)
 		parameters := each.Len / to.Len
 		own := each.at(first*parameters, (last-first)*parameters)
-		_ = d.draw(s, to.at(first, last-first), own, true) // nothing is left to refuse
+		_ = d.draw(s, to.at(first, last-first), own, true) // nothing is left to reject
 	})
 	return nil
 }

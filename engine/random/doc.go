@@ -19,7 +19,7 @@
 //	Permutation    Fisher-Yates with 32-bit draws; inside out with 64-bit draws from n = (2^32-1)/20 on
 //	Bernoulli      float64 uniform < p; BernoulliEach: float32 uniforms unless the probabilities are float64
 //	Exponential, Cauchy, LogNormal, Geometric, Poisson    float64, then rounded to the dtype
-//	Binomial       float64 uniforms; what follows from the parameters alone is computed in their dtype
+//	Binomial       float64 uniforms; functions of the parameters alone are computed in their dtype
 //	Multinomial    with replacement a float64 uniform a sample; otherwise weights over exponentials, largest first
 //
 // PyTorch fills a tensor that is not contiguous in its iterator's order (memory order for a permuted dense tensor, row

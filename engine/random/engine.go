@@ -15,7 +15,7 @@ var kinds = []string{MT19937: "mt19937", Philox: "philox"}
 
 func (k Kind) String() string { return kinds[k] }
 
-// ParseKind finds a kind by its name.
+// ParseKind returns the generator kind with a name.
 func ParseKind(op, name string) (Kind, error) {
 	for k, known := range kinds {
 		if name == known {

@@ -40,8 +40,8 @@ func (Gamma) draw(s *stream, to, each Span, _ bool) error {
 // third is 1/3 as PyTorch's streams have it, rounded to float32.
 const third = 0x1.555556p-2
 
-// gamma is the method of G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables" (2000). What
-// follows from alpha alone is computed in its dtype d, as PyTorch does. The conversions keep a compiler from fusing products into sums.
+// gamma is the method of G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables" (2000). Quantities that depend only on alpha
+// are computed in its dtype d, as in PyTorch. The conversions prevent a compiler from fusing products into sums.
 func (s *stream) gamma(alpha float64, d dtype.DType) float64 {
 	if alpha == 0 {
 		return 0

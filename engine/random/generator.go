@@ -14,8 +14,7 @@ import (
 // DefaultSeed is the seed of a new generator that nobody seeded.
 const DefaultSeed = 67280421310721
 
-// Default is the generator of every draw that names none. Like PyTorch's, it starts from a seed of its own in each
-// process.
+// Default is the generator for draws without an explicit one. As in PyTorch, its seed differs between processes.
 var Default = func() *Generator {
 	g := New(MT19937, DefaultSeed)
 	g.Seed()
@@ -31,7 +30,7 @@ type Generator struct {
 	initial uint64
 }
 
-// stream is what distributions draw from.
+// stream is the source of random words of the distributions.
 type stream struct {
 	engine engine
 	spare  float64 // the second normal of a pair, for the next fill
@@ -40,7 +39,7 @@ type stream struct {
 	ints   [256]int64
 }
 
-// New is a generator of a kind, seeded with seed.
+// New returns a generator of a kind, seeded with seed.
 func New(kind Kind, seed uint64) *Generator {
 	g := &Generator{kind: kind, Device: device.Host}
 	g.engine.kind = kind
@@ -115,7 +114,7 @@ func (g *Generator) SetState(state []byte) error {
 // twisterStateSize is the number of bytes of a state of MT19937.
 const twisterStateSize = 5056
 
-// Offsets in a state: PyTorch's CPUGeneratorImplState on a 64-bit little-endian machine.
+// Offsets in a state: PyTorch's CPUGeneratorImplState on a 64-bit little-endian system.
 const (
 	atSeed      = 0                     // uint64
 	atLeft      = 8                     // int32: 1 when the next draw twists
@@ -147,7 +146,7 @@ func (g *Generator) twisterState() []byte {
 	return b
 }
 
-// setTwisterState refuses what was never seeded, or has two positions that contradict each other.
+// setTwisterState returns an error for a state that was never seeded, or has two positions that contradict each other.
 func (g *Generator) setTwisterState(state []byte) error {
 	le := binary.LittleEndian
 	left, next := le.Uint32(state[atLeft:]), le.Uint64(state[atNext:])

@@ -36,7 +36,7 @@ func (r Integers) Check(d, _ dtype.DType) error {
 	return checkEnds(d, from, to-1)
 }
 
-// Whole is the largest n such that a dtype has all integers from -n to n that it has room for: those beyond have gaps between them.
+// Whole is the largest n such that a dtype represents all integers from -n to n.
 func Whole(d dtype.DType) int64 {
 	if d.IsFloatingPoint() {
 		return 1 << digits(d)
@@ -62,8 +62,8 @@ func (r Integers) draw(s *stream, dst, _ Span, _ bool) error {
 	return nil
 }
 
-// IntegersFrom are integers from From up to the largest of a real dtype, or up to 2^digits for a floating-point dtype. The smallest
-// int64 stands for all 64 bits and needs int64, bfloat16, float32 or float64.
+// IntegersFrom are integers from From up to the largest of a real dtype, or up to 2^digits for a floating-point dtype. The smallest int64 represents
+// all 64 bits and needs int64, bfloat16, float32 or float64.
 type IntegersFrom struct{ From int64 }
 
 // Check implements Distribution.
@@ -155,7 +155,7 @@ func (r AllIntegers) draw(s *stream, dst, _ Span, _ bool) error {
 	return nil
 }
 
-// below is x modulo n, of which 0 stands for 2^64.
+// below is x modulo n, of which 0 represents 2^64.
 func below(x, n uint64) uint64 {
 	if n == 0 {
 		return x
@@ -166,7 +166,7 @@ func below(x, n uint64) uint64 {
 // wide is the range from which on an integer costs a 64-bit draw, which keeps the skew of the modulo below 1 in 16.
 const wide = 1 << 28
 
-// wordsBelow is how many words an integer below n takes, of which 0 stands for 2^64.
+// wordsBelow is how many words an integer below n takes, of which 0 represents 2^64.
 func wordsBelow(n uint64) int {
 	if n-1 >= wide-1 {
 		return 2

@@ -30,7 +30,7 @@ func (e *mt19937) refill(out *[words]uint32) {
 	e.fresh = false
 }
 
-// temper gives the draws that a state stands for.
+// temper returns the draws that a state represents.
 func (e *mt19937) temper(out *[words]uint32) {
 	C.random_temper((*C.uint32_t)(&e.state[0]), (*C.uint32_t)(&out[0]))
 }

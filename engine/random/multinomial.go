@@ -63,7 +63,7 @@ func (m Multinomial) draw(s *stream, to, weights Span, _ bool) error {
 	return withReplacement[float32](s, dst, weights, categories, samples) // PyTorch accumulates 16-bit weights in float32
 }
 
-// CheckWeights refuses weights that as many indices as are wanted cannot be drawn from.
+// CheckWeights returns an error if `wanted` indices cannot be drawn with the weights.
 func (m Multinomial) CheckWeights(weights Span, wanted int) error {
 	if wanted > 0 && m.Categories == 0 {
 		return status.Runtimef("multinomial: cannot sample from 0 categories")
@@ -71,7 +71,7 @@ func (m Multinomial) CheckWeights(weights Span, wanted int) error {
 	return checkWeights(weights, int(m.Categories))
 }
 
-// checkWeights refuses rows that no index can be drawn from.
+// checkWeights returns an error for rows that no index can be drawn from.
 func checkWeights(weights Span, categories int) error {
 	row := make([]float64, categories)
 	for i := 0; i < weights.Len; i += categories {
@@ -155,8 +155,7 @@ func cumulate[T float32 | float64](weights []T) float64 {
 	return float64(sum)
 }
 
-// findPositions gives for each u the first position of the ascending c whose value is at least u, which does not exceed the
-// last value.
+// findPositions returns for each u the first position of the ascending c whose value is at least u, which does not exceed the last value.
 func findPositions[T float32 | float64](dst []int64, c []T, u []float64) {
 	n, k, to, from := C.int64_t(len(c)), C.int64_t(len(dst)), (*C.int64_t)(unsafe.Pointer(&dst[0])), (*C.double)(&u[0])
 	switch c := any(c).(type) {
@@ -217,7 +216,7 @@ type runner struct {
 	index int64
 }
 
-// behind tells whether a comes after b: a smaller key, or a larger index among equals.
+// behind reports whether a comes after b: a smaller key, or a larger index among equals.
 func (a runner) behind(b runner) bool { return a.key < b.key || a.key == b.key && a.index > b.index }
 
 // first fills race with the runners of the largest keys in descending order.

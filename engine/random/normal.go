@@ -77,7 +77,7 @@ func (n Normal) draw(s *stream, to, _ Span, rowMajor bool) error {
 	return nil
 }
 
-// wholeBlocks drops what the last block has no place for.
+// wholeBlocks drops the part of the last block beyond dst.
 func (s *stream) wholeBlocks(dst Span, mean, std float32) {
 	var wide [32 * block]float32
 	for i := 0; i < dst.Len; i += len(wide) {

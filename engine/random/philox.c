@@ -9,8 +9,8 @@ int random_tier = 0;
 // Builds make up to kMost blocks at once, and may make so many where fewer are asked for.
 enum { kRounds = 10, kGroups = 4, kMost = 8 * kGroups };
 
-// One build for vectors of so many bytes. A lane of 64 bits holds a word of a block; product
-// multiplies the low halves of lanes, and what the high halves hold meanwhile does not matter.
+// One build for vectors of the given size. A 64-bit lane holds a word of a block; product
+// multiplies the low halves of lanes, and the contents of the high halves are ignored.
 #define PHILOX(name, attribute, bytes, product)                                           \
   attribute static void name(uint32_t* out, int64_t blocks, uint64_t key, uint64_t block, \
                              uint64_t round) {                                            \

@@ -32,12 +32,12 @@ type counter struct {
 	seed         uint64 // the key
 	block, round uint64 // of the next block
 	ahead        int    // words that are still wanted; a guess
-	alone        bool   // elements have blocks of their own: those of the rounds
+	alone        bool   // each element uses separate blocks: those of the rounds
 
 	firsts, firstsEnd uint64 // the elements whose first blocks are at the beginning of out, where elements are alone
 }
 
-// refill puts blocks at the end of out, and tells where they begin.
+// refill puts blocks at the end of out, and reports where they begin.
 func (c *counter) refill(out *[words]uint32) int {
 	if c.alone {
 		*(*[blockWords]uint32)(out[words-blockWords:]) = Block(c.seed, c.block, c.round)
@@ -65,7 +65,7 @@ func Block(seed, block, round uint64) [blockWords]uint32 {
 	return [blockWords]uint32{a, b, c, d}
 }
 
-// counterStateSize is the number of bytes of a state of Philox: the seed and the offset, in words.
+// counterStateSize is the size of a Philox state in bytes: the seed and the offset, in words.
 const counterStateSize = 16
 
 // maxOffset is the largest offset that is set; no program draws as many words beyond it.
@@ -130,7 +130,7 @@ func (s *stream) seek(c counter) {
 	s.engine.counter, s.engine.next, s.spared = c, words, false
 }
 
-// reserve takes the blocks of a fill of n elements, each of so many words, and gives the counter of the first one.
+// reserve takes the blocks of a fill of n elements, each of so many words, and returns the counter of the first one.
 func (g *Generator) reserve(n, each int) counter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -139,7 +139,7 @@ func (g *Generator) reserve(n, each int) counter {
 	return at
 }
 
-// settle gives the blocks back that were made and not used.
+// settle returns the blocks back that were made and not used.
 func (g *Generator) settle() {
 	c := g.engine.counter
 	c.block -= uint64((words - g.engine.next) / blockWords)

@@ -87,7 +87,7 @@ func drawn(t *testing.T, g *random.Generator, f fill) []float64 {
 	return read(s)
 }
 
-// digest tells numbers apart that differ in any bit.
+// digest returns a hash over all bits of the values.
 func digest(values []float64) uint64 {
 	hash := crc64.New(crc64.MakeTable(crc64.ECMA))
 	_ = binary.Write(hash, binary.LittleEndian, values)
@@ -354,7 +354,7 @@ func logs(f fill) fill {
 	}
 }
 
-// chiSquare is that of counts which are all to be alike, and the largest that one of a million draws exceeds, by Wilson and Hilferty's
+// chiSquare returns the statistic of counts with equal expectation, and the limit that one of a million draws exceeds, by Wilson and Hilferty's
 // approximation.
 func chiSquare(counts []int) (found, limit float64) {
 	total := 0
@@ -369,7 +369,7 @@ func chiSquare(counts []int) (found, limit float64) {
 	return found, k * math.Pow(1-2/(9*k)+4.75*math.Sqrt(2/(9*k)), 3)
 }
 
-// Values in equally likely bins, pairs of neighbours, and the bits of words.
+// Values in equally likely bins, pairs of adjacent values, and the bits of words.
 func TestPhiloxIsUniform(t *testing.T) {
 	const n, bins = 1 << 18, 64
 	cumulative := map[string]func(x float64) float64{

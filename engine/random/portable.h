@@ -1,6 +1,6 @@
-// Elementary functions behind the fills of counter-based generators. They take additions,
-// products, quotients, square roots and fused multiply-adds in a fixed order and nothing else, so
-// that all processors and all C libraries give the same bits; within 3 units in the last place.
+// Elementary functions behind the fills of counter-based generators. They use only additions,
+// products, quotients, square roots and fused multiply-adds in a fixed order, so that all
+// processors and all C libraries return the same bits; within 3 units in the last place.
 #ifndef RANDOM_PORTABLE_H
 #define RANDOM_PORTABLE_H
 

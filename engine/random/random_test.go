@@ -78,7 +78,7 @@ func read(s random.Span) []float64 {
 	return v
 }
 
-// assertStream allows a last-bit difference of another machine's libm, nothing else.
+// assertStream allows a difference in the last bit, from another libm, and nothing else.
 func assertStream(t *testing.T, want, got []float64) {
 	t.Helper()
 	require.Len(t, got, len(want))

@@ -106,7 +106,7 @@ func get[D float32 | float64](values []D, s Span) {
 	}
 }
 
-// round gives values the precision of a floating-point dtype.
+// round rounds a value to the precision of a floating-point dtype.
 func round(d dtype.DType, v float64) float64 {
 	switch d {
 	case dtype.Float16:
@@ -139,7 +139,7 @@ func requireFloating(op string, d dtype.DType) error {
 	return status.NotImplementedf("%s: not implemented for dtype %s; use float16, bfloat16, float32 or float64", op, d)
 }
 
-// requireContinuous is requireFloating for distributions whose refusal is a Runtime error in PyTorch.
+// requireContinuous is requireFloating for distributions with a RuntimeError in PyTorch.
 func requireContinuous(op string, d dtype.DType) error {
 	if d.IsFloatingPoint() {
 		return nil

@@ -1,5 +1,5 @@
-// Array transforms behind the random fills; all work in place. A fused multiply-add is always
-// written as one and never left to the compiler, so that every CPU gives the same bits.
+// Array transforms behind the random fills. All work in place. A fused multiply-add is always
+// explicit and never left to the compiler, so that every CPU returns the same bits.
 #ifndef RANDOM_TRANSFORM_H
 #define RANDOM_TRANSFORM_H
 

@@ -18,7 +18,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Uniform are floating-point or complex values of [From, To), both parts of a complex element alike. Bounds that the dtype cannot
+// Uniform draws floating-point or complex values of [From, To), with the same range for both parts of a complex element. Bounds that the dtype cannot
 // hold, From > To, and a range that it cannot hold are Runtime errors.
 type Uniform struct{ From, To float64 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// NameRules are the words that an entry's names may have: what becomes of the names of dimensions. Each but the last three is a function of
-// engine/named, which the generator calls.
+// NameRules are the values of `names:` in a schema: the rule for the names of dimensions. Each but the last three is a function of engine/named,
+// which the generator calls.
 var NameRules = map[string]string{
 	"unify":   "the operands' names, matched from the right; a dimension without a name takes the other's",
 	"keep":    "those of the first tensor, from the right",
@@ -25,7 +25,7 @@ var NameRules = map[string]string{
 	"refuse":  "the operator takes no tensor with names",
 }
 
-// NameRule is what becomes of names: what the entry says, or follows from what else it says.
+// NameRule returns the rule for the names of dimensions: the schema's, or the one that follows from its other fields.
 func (o *Operator) NameRule() string {
 	isTensor := func(a Arg) bool { return slices.Contains([]string{"Tensor", "Operand", "Index"}, a.Type.Base) }
 	switch {

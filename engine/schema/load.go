@@ -96,7 +96,7 @@ func read(file string) ([]*Operator, error) {
 	return ops, nil
 }
 
-// decode reads one entry, so that what it has too much is told with its name.
+// decode reads one schema, so that an error about unknown fields contains its name.
 func decode(node *yaml.Node) (*Operator, error) {
 	o := new(Operator)
 	text, err := yaml.Marshal(node)
@@ -108,7 +108,7 @@ func decode(node *yaml.Node) (*Operator, error) {
 	return o, d.Decode(o)
 }
 
-// inherit fills in what another name of an operator does not say itself.
+// inherit copies the fields that an alias of an operator does not set.
 func (o *Operator) inherit(byID map[string]*Operator) error {
 	switch {
 	case o.CopyOf != "":
@@ -154,7 +154,7 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 	return nil
 }
 
-// aboutView matches what the documentation of a view says about sharing memory.
+// aboutView matches sentences about shared memory in the documentation of a view.
 var aboutView = regexp.MustCompile(`,\s+as\s+a\s+view|\s+Returns\s+(?:a\s+)?views?\.|\s+Shares\s+memory\s+with\s+the\s+tensor\.`)
 
 // copies fills in the entry of a copy of the result of a view. It is a composite operator: names, quantizers and gradients are those of its intermediate ops.

@@ -2,8 +2,8 @@ package schema
 
 import "fmt"
 
-// QuantizedRules are the words that an entry's quantized may have: what the operator does with quantized tensors. Each but the last four is a
-// function of engine/quantized, which the generator calls.
+// QuantizedRules are the values of `quantized:` in a schema: the rule for quantized tensors. Each but the last four is a function of
+// engine/quantized, which the generator calls.
 var QuantizedRules = map[string]string{
 	"view":    "the view of the integers; channels follow their dimension, and are refused where it is split or joined with others",
 	"move":    "the integers, elsewhere; channels follow where each index of a dimension of the result has one",
@@ -19,7 +19,7 @@ var QuantizedRules = map[string]string{
 	"refuse":  "the operator takes no quantized tensor",
 }
 
-// QuantizedRule is what becomes of quantized tensors: what the entry says, or follows from what else it says.
+// QuantizedRule returns the rule for quantized tensors: the schema's, or the one that follows from its other fields.
 func (o *Operator) QuantizedRule() string {
 	switch {
 	case o.Quantized != "":

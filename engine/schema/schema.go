@@ -21,12 +21,12 @@ type Operator struct {
 	Category    string      `yaml:"category"`  // pointwise, reduction, view, ...
 	DTypes      string      `yaml:"dtypes"`    // all, numbers, reals, floating, ...
 	Promotion   string      `yaml:"promotion"` // how the result's dtype follows from the operands'
-	Kernel      string      `yaml:"kernel"`    // what an elementwise operator runs
+	Kernel      string      `yaml:"kernel"`    // kernel of an elementwise operator
 	Runs        []string    `yaml:"runs"`      // of Runs
 	Tags        []string    `yaml:"tags"`      // of Tags
 	Names       string      `yaml:"names"`     // of NameRules, where it does not follow from the category and the tags
 	Quantized   string      `yaml:"quantized"` // of QuantizedRules, where it does not follow from the category and the tags
-	Called      string      `yaml:"called"`    // what errors call the operator, where users know it by another name
+	Called      string      `yaml:"called"`    // name in errors, if users know the operator by another name
 	Since       string      `yaml:"since"`
 	Deprecated  string      `yaml:"deprecated"` // what to do instead, of an operator that warns of itself
 	Go          string      `yaml:"go"`         // name of the function in engine/ops, when it is not the operator's in camel case
@@ -50,8 +50,7 @@ type Operator struct {
 // Words are the accepted values of str arguments, by the argument's name.
 type Words map[string][]string
 
-// Python is what the Python package does otherwise than the signature says. It concerns one name, so that other names of an
-// operator do not inherit it.
+// Python lists the differences of the Python package from the signature. They concern one name, so that aliases of an operator do not inherit them.
 type Python struct {
 	Internal bool              `yaml:"internal"` // called by the package's own modules; users do not see it
 	Variadic bool              `yaml:"variadic"` // the list of tensors is given as separate arguments
@@ -62,7 +61,7 @@ type Python struct {
 	Commutes bool              `yaml:"commutes"` // the reflected form of the dunder is the form itself
 }
 
-// Node is what the Node package does otherwise than the signature says; see Python.
+// Node lists the differences of the Node package from the signature; see Python.
 type Node struct {
 	Internal bool     `yaml:"internal"` // called by the package's own modules; users do not see it
 	Wrapped  []string `yaml:"wrapped"`  // the forms that a hand-written one with its own types replaces
@@ -87,7 +86,7 @@ type Type struct {
 	List     bool
 	Optional bool
 	Function string // of a pointer to a C function: its type in C
-	Const    bool   // of a pointer: what it points to is read only
+	Const    bool   // of a pointer: to read-only memory
 }
 
 func (t Type) String() string {
@@ -133,7 +132,7 @@ var Tags = map[string]string{
 	"view":         "the result is a view of the argument",
 }
 
-// DTypeSet is what an operator accepts.
+// DTypeSet is the set of dtypes that an operator accepts.
 type DTypeSet struct {
 	Text string
 	Has  func(dtype.DType) bool

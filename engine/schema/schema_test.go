@@ -59,7 +59,7 @@ func TestSignature(t *testing.T) {
 	assert.Empty(t, ops[0].Returns)
 }
 
-// Every mistake is an error that names the file, the entry and the problem.
+// Every invalid schema is an error with the file, the operator and the problem.
 func TestMistakesAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"f Tensor self": "no argument list", "f(Tensor self": "not closed", "f(Tensor self)": "no result", "f(Tensr self) -> Tensor": `type "Tensr" is not one of`,
@@ -115,7 +115,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
-// A kernel is one of the sources', and its signature is what the entry's arguments and promotion ask for.
+// A kernel must exist in the sources, with the signature that the schema's arguments and promotion require.
 func TestKernelsFitTheirEntries(t *testing.T) {
 	const one, two = "f(Tensor self) -> Tensor", "f(Tensor self, Tensor|Scalar other) -> Tensor"
 	row := func(signature, kernel, promotion, runs string) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// recordOf are the bytes of a storage from one to before another: its own, or a copy of what lies on a device.
+// recordOf returns bytes from to to of a storage: a slice of its memory, or a copy from a device.
 func recordOf(op string, s *storage.Storage, from, to int64) ([]byte, error) {
 	if s.Device().Type == device.CPU {
 		return s.Bytes()[from:to], nil

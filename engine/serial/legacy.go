@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Files that PyTorch wrote before version 1.6 are pickles one behind the other: a magic number, the format's version, facts of the machine, the
-// value, and the keys of the storages, whose bytes follow in that order, each after the number of its elements.
+// Files of PyTorch before version 1.6 are consecutive pickles: a magic number, the format's version, system information, the value, and the keys of
+// the storages. The bytes of the storages follow in that order, each after the number of its elements.
 
 // legacyNumber follows the protocol, and maybe the length of a frame, where such files begin.
 const legacyNumber = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"
@@ -26,7 +26,7 @@ func isLegacy(head []byte) bool {
 	return head[0] == 0x80 && bytes.Contains(head[:min(len(head), 32)], []byte(legacyNumber))
 }
 
-// stream reads what follows each other in a file, up to its end.
+// stream reads a file sequentially.
 type stream struct {
 	l       *loader
 	source  *file.Source
@@ -169,7 +169,7 @@ func (l *loader) openLegacy(source *file.Source) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := l.text // of the value, not of what follows
+	text := l.text // the value's, without the records after it
 	keys, err := s.value()
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (l *loader) openLegacy(source *file.Source) (any, error) {
 	return root, nil
 }
 
-// header reads what stands before a legacy file's value.
+// header reads the pickles before a legacy file's value.
 func (s *stream) header() error {
 	magic, _ := new(big.Int).SetString("1950a86a20f9469cfc6c", 16)
 	found, err := s.value()
@@ -224,7 +224,7 @@ func (s *stream) header() error {
 	return nil
 }
 
-// part is the storage that a view in a name stands for: (key, offset, count), in elements.
+// part is the storage that a view in a name represents: (key, offset, count), in elements.
 func (l *loader) part(of *loading, n name) (*loading, error) {
 	if len(n.view.Items) != 3 {
 		return nil, l.bad("a view of a storage", n.view)

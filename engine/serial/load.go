@@ -97,7 +97,7 @@ func LoadDict(op string, source *file.Source, mapLocation string, mmap bool) (na
 			at[name] = len(names)
 			names, numbers = append(names, name), append(numbers, i)
 		}
-		// Every result is a tensor of its own, also where the file has one twice or has some that nobody asked for.
+		// Every result is a separate tensor, even if the file contains it twice; unused tensors are released.
 		l.done = func() {
 			for _, i := range numbers {
 				tensors = append(tensors, l.tensors[i].Alias())
@@ -154,8 +154,8 @@ func orderedEntries(c *pickle.Call) ([]pickle.Entry, bool) {
 	return append(entries, c.Entries...), true
 }
 
-// load opens a file, lets build make what it wants of the pickle's value, and reads the bytes of the storages that were
-// needed. build's tensors are released on an error.
+// load opens a file, lets build convert the pickle's value, and reads the bytes of the storages that build needed. build's tensors are released on an
+// error.
 func load(op string, source *file.Source, mapLocation string, mmap bool, build func(*loader, any) error) error {
 	places, err := parsePlaces(op, mapLocation)
 	if err != nil {
@@ -281,7 +281,7 @@ func (l *loader) openArchive(source *file.Source) (any, error) {
 // read fills the storages that are not mapped.
 func (l *loader) read() error {
 	var targets []archive.Target
-	read := map[*loading]*storage.Storage{} // what goes on to a device
+	read := map[*loading]*storage.Storage{} // to be copied to a device
 	for _, s := range l.storages {
 		if s.entry == nil {
 			continue
@@ -335,7 +335,7 @@ func (l *loader) storage(value any) (*loading, dtype.DType, error) {
 	return s, n.dtype, err
 }
 
-// name is what a persistent ID tells of a storage.
+// name is the description of a storage in a persistent ID.
 type name struct {
 	dtype         dtype.DType // None for an untyped one
 	key, location string
@@ -372,7 +372,7 @@ func nameOf(value any) (n name, ok bool) {
 	return n, ok
 }
 
-// find gives the storage of a key.
+// find returns the storage of a key.
 func (l *loader) find(key, location string) (*loading, error) {
 	if s := l.storages[key]; s != nil {
 		return s, nil
@@ -402,7 +402,7 @@ func (l *loader) find(key, location string) (*loading, error) {
 	return s, nil
 }
 
-// add keeps a tensor that was made of value, and gives its number.
+// add keeps a tensor that was made of value, and returns its number.
 func (l *loader) add(value any, t *tensor.Tensor) (int, error) {
 	if err := l.budget.Spend(tensorCost); err != nil {
 		t.Release()
@@ -413,7 +413,7 @@ func (l *loader) add(value any, t *tensor.Tensor) (int, error) {
 	return len(l.tensors) - 1, nil
 }
 
-// tensor gives the number of the tensor that a value is, -1 for values that are none.
+// tensor returns the number of the tensor that a value is, -1 for values that are none.
 func (l *loader) tensor(value any) (int, error) {
 	c, ok := value.(*pickle.Call)
 	if !ok {
@@ -464,8 +464,7 @@ func (l *loader) deferred(c *pickle.Call) (int, error) {
 	return q.number, err
 }
 
-// wrapped gives the call that makes the tensor which c adds something to, and the attributes that it adds; no call when c is of
-// another kind.
+// wrapped returns the call that makes the tensor which c adds something to, and the attributes that it adds; no call when c is of another kind.
 func (l *loader) wrapped(c *pickle.Call) (*pickle.Call, any, error) {
 	args := c.Args.Items
 	var inner *pickle.Call
@@ -569,7 +568,7 @@ func (l *loader) strided(d dtype.DType, args []any) (*tensor.Tensor, error) {
 	return tensor.New(l.op, s.storage, d, size, stride, offset)
 }
 
-// namesIn are the names of dimensions among a tensor's metadata, nil where there are none that it could have.
+// namesIn returns the names of dimensions in a tensor's metadata, or nil.
 func namesIn(rest []any) []string {
 	for _, value := range rest {
 		dict, _ := value.(*pickle.Dict)
@@ -585,7 +584,7 @@ func namesIn(rest []any) []string {
 	return nil
 }
 
-// wanting is a tensor whose gradient is wanted where argument i says so.
+// wanting sets requires_grad of a tensor if argument i is true.
 func wanting(t *tensor.Tensor, err error, args []any, i int) (*tensor.Tensor, error) {
 	if err == nil && i < len(args) && args[i] == true && (t.DType().IsFloatingPoint() || t.DType().IsComplex()) && tensor.WantGradient != nil {
 		tensor.WantGradient(t)
@@ -640,8 +639,8 @@ func (l *loader) meta(c *pickle.Call) (*tensor.Tensor, error) {
 	return wanting(t, err, args, 3)
 }
 
-// parted makes the sparse tensor of (layout, (indices, values, size, [is_coalesced])), or (layout, (compressed, plain, values, size)).
-// What its parts hold is checked once their bytes are there.
+// parted returns the sparse tensor of (layout, (indices, values, size, [is_coalesced])), or (layout, (compressed, plain, values, size)). The parts
+// are validated once their bytes have been read.
 func (l *loader) parted(c *pickle.Call) (*tensor.Tensor, error) {
 	args := c.Args.Items
 	if len(args) != 2 {
@@ -688,7 +687,7 @@ func (l *loader) parted(c *pickle.Call) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// whole gives the number of the tensor over all of a storage, and whether the storage is typed.
+// whole returns the number of the tensor over all of a storage, and whether the storage is typed.
 func (l *loader) whole(p *pickle.Persistent) (i int, typed bool, err error) {
 	s, d, err := l.storage(p)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package serial saves tensors, and containers of them, in PyTorch's own file format, and loads them: a zip archive of a
-// pickle, which tells how things are built, and the storages' bytes, a record each. Nothing is executed on loading: the pickle
-// is read as data, and only the names listed in this file mean something.
+// Package serial saves tensors, and containers of them, in PyTorch's own file format, and loads them: a zip archive with a pickle, which describes
+// the objects, and one record for the bytes of each storage. Loading executes nothing: the pickle is read as data, and only the names listed in this
+// file are accepted.
 //
-// The containers cross the C boundary as one JSON text, in which tensors are numbers of a list beside it:
+// The containers cross the C boundary as JSON, in which tensors are indices into a separate list:
 //
 //	null, true, 1, 2.5, "text"         numbers with a point or an exponent are floats
-//	{"text": "base64"}                 text with halves of surrogate pairs, in UTF-8 that encodes these as other code points
+//	{"text": "base64"}                 text with lone surrogates, in UTF-8 that encodes these like other code points
 //	{"int": "12345678901234567890"}    integers that JavaScript would round
 //	{"float": "nan"}                   nan, inf, -inf
 //	{"complex": [re, im]}
@@ -19,7 +19,7 @@
 //	{"storage": i}                     the storage of tensor i, which views it as bytes
 //	{"typed_storage": i}               the storage of tensor i, with that tensor's dtype
 //	{"dtype": "float32"}, {"device": "cpu"}, {"layout": "strided"}
-//	{"def": n, "value": v}             v, which occurs again, as {"ref": n}
+//	{"def": n, "value": v}             v, which later occurrences refer to as {"ref": n}
 package serial
 
 import (
@@ -149,5 +149,5 @@ var otherTensors = map[pickle.Global]string{
 	utils("_rebuild_device_tensor_from_cpu_tensor"): "a tensor of another device",
 }
 
-// maxDepth bounds how deep values may lie: in 200 containers, and what is in the innermost.
+// maxDepth is the largest nesting depth of values: 200 containers, and a value in the innermost.
 const maxDepth = 201

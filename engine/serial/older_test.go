@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/serial/pickle"
 )
 
-// header is what stands before the value of a file before version 1.6.
+// header is the start of a file before version 1.6, up to its value.
 const header = "\x80\x02" + legacyNumber + ".\x80\x02M\xe9\x03.\x80\x02}q\x00(X\x10\x00\x00\x00protocol_versionq\x01M\xe9\x03X\x0d\x00\x00\x00little_endianq\x02\x88u."
 
 // legacyStorage is the persistent ID of storage "0", of two float32 elements.

@@ -7,8 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// places tells where what was saved from a location goes: "" leaves all where they were, "cpu" brings all to one device,
-// "cuda:0=cpu,cuda:1=cpu" names pairs.
+// places is a map_location: "" keeps all devices, "cpu" maps all to one device, and "cuda:0=cpu,cuda:1=cpu" maps pairs.
 type places struct {
 	all   string
 	pairs map[string]string
@@ -30,7 +29,7 @@ func parsePlaces(op, text string) (*places, error) {
 	return p, nil
 }
 
-// of is the device for what was saved from location.
+// of returns the device for objects saved from location.
 func (p *places) of(op, location string) (device.Device, error) {
 	to := location
 	if p.all != "" {

@@ -12,12 +12,12 @@ import (
 // Quantized tensors are calls of a maker with (scheme, scale, zero point), or (scheme, scales, zero points, axis), whose numbers are lists or
 // tensors.
 
-// scheme is the name of a kind of quantizer.
+// scheme returns the name of a quantization scheme.
 func scheme(name string) pickle.Global { return pickle.Global{Module: "torch", Name: name} }
 
 var perTensor, perChannel = scheme("per_tensor_affine"), scheme("per_channel_affine")
 
-// parameters are what a file has of a quantizer.
+// parameters returns a quantizer as it is stored in a file.
 func parameters(q *tensor.Quantizer) *pickle.Tuple {
 	if !q.PerChannel() {
 		return tuple(perTensor, q.Scales[0], q.Zeros[0])

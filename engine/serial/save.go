@@ -28,7 +28,7 @@ type saver struct {
 	order   []*kept
 }
 
-// kept is what a file has of a storage.
+// kept is the part of a storage to save.
 type kept struct {
 	storage *storage.Storage
 	key     string
@@ -93,7 +93,7 @@ func SaveDict(op string, names []string, tensors []*tensor.Tensor, compact bool)
 	return s.image(dict)
 }
 
-// survey finds out what is to be saved of each storage.
+// survey determines the part of each storage to save.
 func (s *saver) survey(root any, compact bool) error {
 	s.kept = map[*storage.Storage]*kept{}
 	for i, t := range s.tensors {
@@ -121,7 +121,7 @@ func strided(t *tensor.Tensor) []*tensor.Tensor {
 	return []*tensor.Tensor{t}
 }
 
-// keep notes what is to be saved of the storage of tensor i, or of a part of it.
+// keep adds the storage of tensor i, or the part that the tensor needs, to the storages to save.
 func (s *saver) keep(i int, t *tensor.Tensor) error {
 	if t.IsMeta() {
 		return nil
@@ -274,9 +274,9 @@ func withMetadata(t *tensor.Tensor, made *pickle.Call) *pickle.Call {
 	return made
 }
 
-// offset of a tensor in what is saved of its storage.
+// offset returns the storage offset of a tensor in the saved part of its storage.
 func (k *kept) offset(t *tensor.Tensor) int64 {
-	return max(t.Offset()-k.from/t.DType().Size(), 0) // an empty tensor may lie anywhere
+	return max(t.Offset()-k.from/t.DType().Size(), 0) // an empty tensor may have any offset
 }
 
 // image lays out the archive.

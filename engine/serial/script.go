@@ -9,10 +9,10 @@ import (
 	"github.com/libtensor/libtensor/engine/serial/pickle"
 )
 
-// A TorchScript archive holds a program and the module that it runs on: data.pkl is a tree of objects of the program's classes, with the storages
-// in data/, and constants.pkl a tuple of tensors, with theirs in constants/. The program is not read; the tensors become a dict.
+// A TorchScript archive contains a program and its module: data.pkl is a tree of objects of the program's classes, with the storages in data/, and
+// constants.pkl a tuple of tensors, with theirs in constants/. The program is not read; the tensors become a dict.
 
-// scriptClasses begins the modules of the program's classes, scriptTypes is that of functions which give a container its type.
+// scriptClasses is the prefix of the modules of the program's classes, and scriptTypes that of functions that annotate a container with its type.
 const (
 	scriptClasses = "__torch__"
 	scriptTypes   = "torch.jit._pickle"
@@ -100,7 +100,7 @@ func (l *loader) collect(dict *pickle.Call, value any, name string, depth int) e
 			return l.collect(dict, v.Args.Items[0], name, depth+1)
 		case slices.Contains(tensorMakers, v.Func):
 			if (v.Func == rebuildTensorV2 || v.Func == rebuildTensorV3) && len(v.Args.Items) > 4 {
-				v.Args.Items[4] = false // as in a state_dict, no gradient is wanted
+				v.Args.Items[4] = false // as in a state_dict, nothing requires grad
 			}
 			dict.Entries = append(dict.Entries, pickle.Entry{Key: name, Value: v})
 		}

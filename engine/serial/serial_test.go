@@ -281,7 +281,7 @@ func TestOverlappingRecordsAreRefused(t *testing.T) {
 	central := strings.Index(string(data), "PK\x01\x02")
 	first := central + 46
 	require.Equal(t, "archive/data.pkl", string(data[first:first+16]))
-	// The second record's header is said to lie where the first one's does.
+	// The second record claims the header of the first one.
 	second := first + 16
 	name := binary.LittleEndian.Uint16(data[second+28:])
 	require.Equal(t, "archive/.format_version", string(data[second+46:second+46+int(name)]))
@@ -368,7 +368,7 @@ func TestWrongStructures(t *testing.T) {
 	}
 }
 
-// FuzzLoad looks for files that crash the loader or make it leak. Checksums are put right, so that what lies behind them is reached.
+// FuzzLoad searches for files that crash the loader or make it leak. It corrects checksums, so that the code after them is reached.
 func FuzzLoad(f *testing.F) {
 	for _, name := range []string{"torch.pt", "torch_code.pt", "torch_conj.pt", "torch_legacy.pt"} {
 		f.Add(testFile(f, name))
@@ -388,7 +388,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzPickle is FuzzLoad for what lies in the archive's pickle.
+// FuzzPickle is FuzzLoad for the pickle in an archive.
 func FuzzPickle(f *testing.F) {
 	for _, name := range []string{"torch.pt", "torch_code.pt", "torch_conj.pt"} {
 		source := file.Memory(testFile(f, name))

@@ -34,11 +34,11 @@ func parse(op, structure string) (any, error) {
 }
 
 func (s *saver) wrong(node any) error {
-	text, _ := json.Marshal(node) // of what was JSON
+	text, _ := json.Marshal(node) // the input was valid JSON
 	return status.Valuef("%s: the structure has %.80s, which is none of its forms", s.op, text)
 }
 
-// value is what the pickle has for a node.
+// value returns the pickle value of a node.
 func (s *saver) value(node any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, status.Valuef("%s: containers lie more than %d deep in each other", s.op, maxDepth-1)
@@ -127,7 +127,7 @@ func (s *saver) tagged(n map[string]any, depth int) (any, error) {
 	return nil, s.wrong(n)
 }
 
-// stateful gives what a call makes attributes.
+// stateful adds attributes to the object that a call creates.
 func (s *saver) stateful(c *pickle.Call, content, state any, depth int) (any, error) {
 	value, err := s.value(state, depth+1)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *saver) stateful(c *pickle.Call, content, state any, depth int) (any, er
 	return s.made[int(i)], nil
 }
 
-// parameter makes what a call makes a parameter.
+// parameter makes the result of a call a parameter.
 func (s *saver) parameter(c *pickle.Call, content, wanted any) (any, error) {
 	requires, ok := wanted.(bool)
 	if !ok || !slices.Contains(tensorMakers, c.Func) && c.Func != rebuildFromType {
@@ -161,7 +161,7 @@ func (s *saver) parameter(c *pickle.Call, content, wanted any) (any, error) {
 	return s.made[int(i)], nil
 }
 
-// companions are the keys that may stand beside a tag.
+// companions are the keys that may accompany a tag.
 var companions = map[string][]string{"ordered_dict": {"state"}, "tensor": {"location", "state", "parameter"}, "storage": {"location"}, "typed_storage": {"location"}}
 
 // readers turn the content of tagged nodes into values, nil for content that does not fit.

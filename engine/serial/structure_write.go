@@ -26,12 +26,12 @@ type text struct {
 }
 
 const (
-	// valueCost is what a language takes for a value of the structure.
+	// valueCost is the memory for one value of the structure in the calling language.
 	valueCost = 64
 	// textCost is how many times the structure's text is in memory while a language reads it: here, half as long again because it
 	// grows, then for C, and for the language, which may take four bytes for a character.
 	textCost = 8
-	// tensorCost is what a tensor takes beside its bytes.
+	// tensorCost is the memory of a tensor without its bytes.
 	tensorCost = 1024
 )
 
@@ -74,7 +74,7 @@ func (l *loader) tooDeep() error {
 	return status.Runtimef("%s: containers lie more than %d deep in each other", l.op, maxDepth-1)
 }
 
-// spend pays for a value, for the text that it is going to be when it is long, and for what was written since it was last called.
+// spend charges a value, its text if it is long, and the text written since the last call.
 func (l *loader) spend(value any) error {
 	length := l.text.Len()
 	switch v := value.(type) {
@@ -167,7 +167,7 @@ func (t *text) tagged(tag, content string) {
 	t.WriteString("}")
 }
 
-// integer writes one that JavaScript's numbers hold as it is.
+// integer writes an integer that a JavaScript number holds as a plain number.
 func (t *text) integer(i *big.Int) {
 	if i.BitLen() <= 53 {
 		t.WriteString(i.String())
@@ -241,7 +241,7 @@ func (l *loader) dict(tag string, entries []pickle.Entry, state any, depth int) 
 	return l.end(state, depth)
 }
 
-// end writes what an object has beside its content, and closes it.
+// end writes the state of an object after its content, and closes it.
 func (l *loader) end(state any, depth int) error {
 	if state != nil {
 		l.text.WriteString(`, "state": `)
@@ -279,7 +279,7 @@ func (l *loader) writeStorage(p *pickle.Persistent) error {
 	return l.number(tag, i, s.location, "", nil, 0)
 }
 
-// made writes what a call stands for.
+// made writes the object of a call.
 func (l *loader) made(c *pickle.Call, depth int) error {
 	i, err := l.tensor(c)
 	if err != nil {
@@ -339,7 +339,7 @@ func (l *loader) made(c *pickle.Call, depth int) error {
 	return l.bad("a result of "+c.Func.String(), c.Args)
 }
 
-// parameterOf is what the text of a parameter has beside its number: whether it requires grad.
+// parameterOf returns the part of a parameter's text after its tensor: whether it requires grad.
 func parameterOf(c *pickle.Call) string {
 	if c.Func != rebuildParameter && c.Func != rebuildStateful {
 		return ""
@@ -347,7 +347,7 @@ func parameterOf(c *pickle.Call) string {
 	return fmt.Sprintf(`, "parameter": %v`, len(c.Args.Items) < 2 || c.Args.Items[1] == true)
 }
 
-// isReal tells whether a value is a part of a complex number.
+// isReal reports whether a value is a part of a complex number.
 func isReal(value any) bool {
 	switch value.(type) {
 	case int64, float64:
@@ -356,7 +356,7 @@ func isReal(value any) bool {
 	return false
 }
 
-// isState tells whether a value can be what an object has beside its items.
+// isState reports whether a value can be the state of an object.
 func isState(value any) bool {
 	if value == nil {
 		return true
@@ -368,8 +368,8 @@ func isState(value any) bool {
 	})
 }
 
-// checkKey refuses keys of dicts, and items of sets, that Python cannot look up. It pays for every look at an item: tuples that
-// hold each other twice over unfold to more than anybody can look at.
+// checkKey returns an error for keys of dicts, and items of sets, that Python cannot look up. It pays for every look at an item: tuples that hold
+// each other twice over unfold to more than anybody can look at.
 func (l *loader) checkKey(value any, depth int) error {
 	if err := l.budget.Spend(valueCost); err != nil {
 		return err

@@ -13,9 +13,9 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// The oldest files are tar archives of three files. `storages` has, after their number, for each a pickle (key, location, class) and its
-// bytes behind the number of its elements, then a list of views (key, key of the whole, offset, size). `tensors` has for each a pickle (key,
-// key of the storage, class), then its geometry. `pickle` is the value, in which keys stand for tensors and storages.
+// The oldest files are tar archives of three files. `storages` has, after their number, for each a pickle (key, location, class) and its bytes behind
+// the number of its elements, then a list of views (key, key of the whole, offset, size). `tensors` has for each a pickle (key, key of the storage,
+// class), then its geometry. `pickle` is the value, in which keys represent tensors and storages.
 
 const (
 	tarBlock    = 512
@@ -67,7 +67,7 @@ func (l *loader) openTar(source *file.Source) (any, error) {
 		return nil, err
 	}
 	found := runs{l.op, source, map[string]*archive.Entry{}}
-	objects := map[string]any{} // what keys stand for
+	objects := map[string]any{} // the objects of keys
 	if err := members["storages"].storages(found, objects); err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (s *stream) storages(found runs, objects map[string]any) error {
 	return nil
 }
 
-// view makes what a key stands for a part of a storage.
+// view makes the object of a key a part of a storage.
 func (s *stream) view(item any, objects map[string]any) error {
 	facts, ok := item.(*pickle.Tuple)
 	if !ok || len(facts.Items) != 4 {

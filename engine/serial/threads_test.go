@@ -35,7 +35,7 @@ func stressTime(t *testing.T) time.Duration {
 // elements of the storage that the threads share; each holds its own index.
 const elements = 1 << 12
 
-// stress is what the threads share.
+// stress is the state that the threads share.
 type stress struct {
 	*testing.T
 	storage *storage.Storage
@@ -117,7 +117,7 @@ func (t *stress) views(i int) {
 	alias.Recycle()
 }
 
-// image is the file of the storage's odd elements and the first few of them, with the whole storage or what they reach of it.
+// image returns the file of the storage's odd elements and the first few of them, with the whole storage or only the part that they cover.
 func (t *stress) image(compact bool) *serial.Image {
 	odd, err := tensor.New("test", t.storage, dtype.Int32, []int64{elements / 2}, []int64{2}, 1)
 	assert.NoError(t, err)
@@ -133,7 +133,7 @@ func (t *stress) image(compact bool) *serial.Image {
 // structure is what image saves.
 const structure = `[{"tensor": 0}, {"tensor": 1}]`
 
-// files saves to a file of the thread's own, to one that all of them replace and to memory, and loads what is there.
+// files saves to a file per thread, to one that all threads replace and to memory, and loads the results.
 func (t *stress) files(worker, i int) {
 	for k, name := range []string{fmt.Sprintf("thread-%d", worker), "common"} {
 		image := t.image(k == 1)

@@ -15,8 +15,8 @@ const (
 	MaxReducedDims = 64
 )
 
-// Numel is the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are refused, and shapes without
-// elements whose row-major strides, in which sizes of 0 count as 1, are beyond int64.
+// Numel is the product of sizes: 1 for no dimensions. Negative sizes and products beyond int64 are rejected, and shapes without elements whose
+// row-major strides, in which sizes of 0 count as 1, are beyond int64.
 func Numel(op string, sizes []int64) (int64, error) {
 	n, zero, overflow := int64(1), false, false
 	for i := len(sizes) - 1; i >= 0; i-- {
@@ -92,7 +92,7 @@ func WrapIndex(index, size int64) (position int64, ok bool) {
 	return index, index >= 0 && index < size
 }
 
-// WrapDims wraps every dim and refuses repeats. No dims means all of them when emptyIsAll is set.
+// WrapDims wraps every dim and rejects repeats. No dims means all of them when emptyIsAll is set.
 func WrapDims(op string, dims []int64, ndim int, emptyIsAll bool) (mask []bool, err error) {
 	if ndim > MaxReducedDims {
 		return nil, status.Runtimef("%s: only tensors with up to %d dims are supported, but this one has %d", op, MaxReducedDims, ndim)
@@ -116,8 +116,8 @@ func WrapDims(op string, dims []int64, ndim int, emptyIsAll bool) (mask []bool, 
 	return mask[:ndim], nil
 }
 
-// Moved is the order of ndim dimensions, by their old places, in which those of source stand at the places of destination and
-// the others keep their order.
+// Moved returns the order of ndim dimensions, by their old positions, in which those of source are at the positions of destination and the others
+// keep their order.
 func Moved(op string, ndim int, source, destination []int64) ([]int, error) {
 	if len(source) != len(destination) {
 		return nil, status.Runtimef("%s: invalid source or destination dims: source (%v) should contain the same number of dims as destination (%v)", op, source, destination)
@@ -179,7 +179,7 @@ func LeadingOnes(size []int64) int {
 	return n
 }
 
-// ExpandsTo tells whether a tensor of sizes from can be broadcast to sizes to.
+// ExpandsTo reports whether a tensor of sizes from can be broadcast to sizes to.
 func ExpandsTo(from, to []int64) bool {
 	if len(from) > len(to) {
 		return false
@@ -193,7 +193,7 @@ func ExpandsTo(from, to []int64) bool {
 	return true
 }
 
-// InferSize replaces one -1 in sizes by what makes their product numel, and refuses sizes that do not hold numel elements.
+// InferSize replaces one -1 in sizes so that their product is numel, and returns an error for sizes with another number of elements.
 func InferSize(op string, sizes []int64, numel int64) ([]int64, error) {
 	out := slices.Clone(sizes)
 	unknown := -1

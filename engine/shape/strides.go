@@ -8,8 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// MemoryFormat says in which order the elements of a dense tensor lie.
-// The numbers are those of tensor_memory_format in tensor.h.
+// MemoryFormat is the memory order of a dense tensor's dimensions. The values are those of tensor_memory_format in tensor.h.
 type MemoryFormat int8
 
 // The memory formats.
@@ -35,8 +34,8 @@ func (f MemoryFormat) String() string {
 	return "none"
 }
 
-// Strides writes the row-major strides of sizes to dst, which has their length. Sizes of 0 count as 1. Strides beyond int64,
-// which Numel refuses for row-major tensors, are the largest integer: the tensor has no elements then.
+// Strides writes the row-major strides of sizes to dst, which has their length. Sizes of 0 count as 1. Strides beyond int64, which Numel rejects for
+// row-major tensors, are the largest integer: the tensor has no elements then.
 func Strides(dst, sizes []int64) {
 	stride := int64(1)
 	for i := len(sizes) - 1; i >= 0; i-- {
@@ -52,7 +51,7 @@ func ContiguousStrides(sizes []int64) []int64 {
 	return strides
 }
 
-// IsRowMajor tells whether the strides are ContiguousStrides, also where they do not matter.
+// IsRowMajor reports whether the strides are ContiguousStrides, also where they do not matter.
 func IsRowMajor(sizes, strides []int64) bool {
 	expected := int64(1)
 	for d := len(sizes) - 1; d >= 0; d-- {
@@ -90,7 +89,7 @@ func FormatStrides(op string, sizes []int64, f MemoryFormat) ([]int64, error) {
 	return strides, nil
 }
 
-// IsContiguous tells whether strides are row-major for sizes; dimensions of size 1 may have any stride.
+// IsContiguous reports whether strides are row-major for sizes; dimensions of size 1 may have any stride.
 func IsContiguous(sizes, strides []int64) bool {
 	expected := int64(1)
 	for i := len(sizes) - 1; i >= 0; i-- {
@@ -110,7 +109,7 @@ func IsContiguous(sizes, strides []int64) bool {
 
 func hasZero(sizes []int64) bool { return slices.Contains(sizes, 0) }
 
-// IsFormat tells whether strides are those of format f for sizes.
+// IsFormat reports whether strides are those of format f for sizes.
 func IsFormat(sizes, strides []int64, f MemoryFormat) bool {
 	if f != ChannelsLast && f != ChannelsLast3d {
 		return IsContiguous(sizes, strides)
@@ -179,7 +178,7 @@ func byStride(sizes, strides []int64) []int {
 	return order
 }
 
-// IsDense tells whether the elements fill a block of memory without gaps and without sharing, in any order of dimensions.
+// IsDense reports whether the elements fill a block of memory without gaps and without sharing, in any order of dimensions.
 func IsDense(sizes, strides []int64) bool {
 	if len(sizes) == 1 {
 		return sizes[0] < 2 || strides[0] == 1
@@ -206,9 +205,8 @@ func PreserveStrides(sizes, strides []int64) []int64 {
 	return PermutedStrides(sizes, Permutation(sizes, strides))
 }
 
-// Permutation orders the dimensions from slowest to fastest as the operands' strides lay them out, the first operand that
-// tells two dimensions apart deciding. It is PyTorch's insertion sort, in which a stride of 0 leaves neighbours where they
-// are and equal strides put the larger size outside.
+// Permutation sorts the dimensions from slowest to fastest by the operands' strides. The first operand that distinguishes two dimensions decides. It
+// is PyTorch's insertion sort: a stride of 0 keeps adjacent dimensions in order, and equal strides put the larger size outside.
 func Permutation(sizes []int64, operands ...[]int64) []int {
 	n := len(sizes)
 	perm := make([]int, n)
@@ -231,7 +229,7 @@ func Permutation(sizes []int64, operands ...[]int64) []int {
 	return perm
 }
 
-// compareDims is negative where dimension a is faster than b, positive where it is slower, 0 where no operand tells.
+// compareDims returns a negative number if dimension a is faster than b, a positive one if it is slower, and 0 if no operand distinguishes them.
 func compareDims(sizes []int64, operands [][]int64, a, b int) int {
 	for _, strides := range operands {
 		sa, sb := strides[a], strides[b]
@@ -268,8 +266,8 @@ func PermutedStrides(sizes []int64, order []int) []int64 {
 	return strides
 }
 
-// Span gives the lowest and highest element that (sizes, strides) reach from offset, as lo <= hi; an empty tensor reaches
-// nothing (lo = offset, hi = offset-1). Reaches beyond int64 are refused.
+// Span returns the lowest and highest element that (sizes, strides) reach from offset, as lo <= hi; an empty tensor reaches nothing (lo = offset, hi
+// = offset-1). Reaches beyond int64 are rejected.
 func Span(op string, sizes, strides []int64, offset int64) (lo, hi int64, err error) {
 	lo, hi = offset, offset
 	for i, s := range sizes {
@@ -315,7 +313,7 @@ func ViewStrides(sizes, strides, view []int64) (out []int64, ok bool) {
 		}
 		return out, true
 	}
-	// Gather runs of dimensions that lie back to back; each run must be split exactly by dimensions of the view.
+	// Collect contiguous groups of dimensions; each group must be split exactly by dimensions of the view.
 	base := strides[len(strides)-1]
 	run, seen := int64(1), int64(1)
 	for d := len(sizes) - 1; d >= 0; d-- {

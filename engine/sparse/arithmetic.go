@@ -11,10 +11,11 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// isNumber tells whether an operand is one value for all entries.
+// isNumber reports whether an operand is one value for all entries.
 func isNumber(t *tensor.Tensor) bool { return !isSparse(t) && t.Dim() == 0 }
 
-// peer is a number as the entries of t go with it: where t has no dimensions either, one whose dtype counts as much as theirs.
+// peer returns a scalar operand for the entries of t. For a zero-dim t it has one dimension, so that its dtype counts in promotion as much as that of
+// the entries.
 func (s *scope) peer(t, number *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.Dim() > 0 || number.IsWrappedNumber() {
 		return number
@@ -27,7 +28,7 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 	return func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
-		if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // what refuses bools refuses none of them too
+		if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // operators that do not support bool also reject it without entries
 			x, y := s.zeroOf(a, a.DType()), s.zeroOf(b, b.DType())
 			s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, y, alpha) })
 		}
@@ -81,7 +82,7 @@ func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 	if s.together(a, b) {
 		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, b.Parts().Values) })
 	}
-	if a.Layout() == tensor.COO && b.Layout() == tensor.COO && entries(a) == 0 && slices.Equal(a.Sizes(), b.Sizes()) { // as sparse as what has entries
+	if a.Layout() == tensor.COO && b.Layout() == tensor.COO && entries(a) == 0 && slices.Equal(a.Sizes(), b.Sizes()) { // with the dimension split of the operand that has entries
 		if a = s.as(a, formOf(b)); s.Err != nil {
 			return nil
 		}
@@ -100,7 +101,7 @@ func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 	return s.from(coordinates{s.Cat(1, s.wide(x.indices), s.wide(y.indices)), values, x.sizes, false}, f)
 }
 
-// plainLines tells whether t is a matrix in the layout CSR or CSC.
+// plainLines reports whether t is a matrix in the layout CSR or CSC.
 func plainLines(t *tensor.Tensor) bool {
 	return t.Dim() == 2 && (t.Layout() == tensor.CSR || t.Layout() == tensor.CSC)
 }
@@ -247,7 +248,7 @@ func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 	return in, s.take(at, 0, in)
 }
 
-// masked has the products of a sparse tensor's entries and the elements of a dense one at their places, both of which expand to sizes.
+// masked returns the products of a sparse tensor's entries and the elements of a dense one at their positions. Both expand to sizes.
 func (s *scope) masked(a, b *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	t, other := a, b
 	if !isSparse(a) {
@@ -269,7 +270,7 @@ func (s *scope) masked(a, b *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return s.from(x, f)
 }
 
-// elements are those of a dense tensor that broadcasts to the sizes of x at the places of x's entries.
+// elements returns the elements of a dense tensor, broadcast to the sizes of x, at the positions of x's entries.
 func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
 	if s.Err != nil {
 		return nil

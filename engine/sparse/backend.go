@@ -15,14 +15,14 @@ func init() {
 	errors := map[string]func(string, ...any) error{"index_put_": status.Typef} // x[i] = y, of types that have no parts to assign to
 	for l := tensor.COO; l <= tensor.BSC; l++ {
 		of := b
-		if l == tensor.COO { // whose entries may be several of one place; sparse_resize_() tells sparse dimensions from dense ones
+		if l == tensor.COO { // may have several entries at one position; sparse_resize_() distinguishes sparse and dense dimensions
 			of.Fill, of.Resize = nil, nil
 		}
 		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Errors: errors, Backend: of})
 	}
 }
 
-// backend is what operators do with sparse tensors, whatever their layout.
+// backend returns the kernels of operators on sparse tensors, for all layouts.
 func backend() aten.Backend {
 	b := unary()
 	b.ToString = toString
@@ -108,7 +108,7 @@ func backend() aten.Backend {
 	return b
 }
 
-// onParts is t with other parts, each of which a step makes of its own.
+// onParts returns t with its parts mapped by index and value.
 func (s *scope) onParts(t *tensor.Tensor, index, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -123,7 +123,7 @@ func (s *scope) onParts(t *tensor.Tensor, index, value func(*tensor.Tensor) *ten
 
 func same(t *tensor.Tensor) *tensor.Tensor { return t }
 
-// onValues is t with other values at the same places.
+// onValues returns t with its values mapped and the same indices.
 func (s *scope) onValues(t *tensor.Tensor, value func(*tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	return s.onParts(t, same, value)
 }
@@ -214,7 +214,7 @@ func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor
 	}
 }
 
-// elementwise tells whether what an operator makes of each entry of t is what it makes of elements.
+// elementwise reports whether an elementwise operator on t can be applied to its entries.
 func elementwise(op string, t *tensor.Tensor) bool {
 	return t.Layout() != tensor.COO || t.Parts().Coalesced || additive[op]
 }

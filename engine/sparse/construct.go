@@ -122,7 +122,7 @@ func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tenso
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Detach(given) })
 }
 
-// bounds are the smallest and the largest index of each row; nil where there are none, or they are not known.
+// bounds returns the smallest and the largest index of each row, or nil without entries or data.
 func (s *scope) bounds(indices *tensor.Tensor) (low, high []int64) {
 	if s.Err != nil {
 		return nil, nil
@@ -211,8 +211,7 @@ func SparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor
 	return s.Give(s.assemble(l, size, compressed, plain, values))
 }
 
-// noBlocks are values without elements, a list such as [], as blocks of the sizes that a matrix of the given size is made of, one beside the
-// other along its lines.
+// noBlocks reshapes empty values, such as the list [], to zero blocks that divide a matrix of the given size along its rows or columns.
 func (s *scope) noBlocks(values, compressed *tensor.Tensor, size []int64, l tensor.Layout) *tensor.Tensor {
 	b := compressed.Dim() - 1
 	block := [2]int64{1, 1}
@@ -365,7 +364,7 @@ func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.
 	return s.assemble(l, sizes, make(int64s, append(slices.Clone(batch), major+1)...), make(int64s, append(slices.Clone(batch), 0)...), make(d, append(slices.Clone(batch), 0)...))
 }
 
-// check refuses a tensor that was assembled of parts that do not fit.
+// check returns an error for a tensor that was assembled of parts that do not fit.
 func check(op string, t *tensor.Tensor) error {
 	var made *tensor.Tensor
 	var err error

@@ -111,7 +111,7 @@ func (s *scope) made(t *tensor.Tensor, f form) *tensor.Tensor {
 	return s.from(s.withDense(s.coordinatesOf(t), f.dense), f)
 }
 
-// withDense is x with another number of dense dimensions: its entries come apart, or are put together.
+// withDense returns x with another number of dense dimensions: its entries are split or merged.
 func (s *scope) withDense(x coordinates, dense int) coordinates {
 	sparse := len(x.sizes) - dense
 	switch {
@@ -168,7 +168,7 @@ func (s *scope) from(x coordinates, f form) *tensor.Tensor {
 	return s.compressed(x, x.sizes, f)
 }
 
-// checkBlock refuses blocks that matrices are not made of.
+// checkBlock returns an error for blocks that matrices are not made of.
 func (s *scope) checkBlock(sizes []int64, f form) {
 	if s.Err != nil {
 		return
@@ -197,7 +197,7 @@ func (s *scope) foundBlocks(t *tensor.Tensor, f form) coordinates {
 	return s.found(s.Permute(s.Reshape(t, sizes...), order...), at+2)
 }
 
-// gatherBlocks are the blocks that entries lie in.
+// gatherBlocks returns the blocks that contain entries.
 func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
 	s.checkBlock(x.sizes, f)
 	if s.Err != nil {
@@ -279,7 +279,7 @@ func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor 
 		s.Reshape(x.values, slices.Concat(batch, []int64{nnz}, x.values.Sizes()[1:])...))
 }
 
-// lines tells where the entries of each of n lines begin, and how many there are: line has that of each entry, in order.
+// lines reports where the entries of each of n lines begin, and how many there are: line has that of each entry, in order.
 func (s *scope) lines(line *tensor.Tensor, n int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -326,7 +326,7 @@ func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tens
 	return s.Give(s.as(self, form{tensor.COO, [2]int64{1, 1}, self.Dim() - int(sparseDim)}))
 }
 
-// ToSparse is self in a sparse layout, COO unless given.
+// ToSparse is self in a sparse layout, COO by default.
 func ToSparse(c aten.Ctx, self *tensor.Tensor, layout tensor.Layout, blockSize []int64, dense ops.Int) (*tensor.Tensor, error) {
 	if layout == tensor.NoLayout {
 		layout = tensor.COO
@@ -390,7 +390,7 @@ func converted(c aten.Ctx, op string, self *tensor.Tensor, l tensor.Layout, bloc
 	return s.Give(s.as(self, f))
 }
 
-// checkConversion refuses those conversions that PyTorch refuses.
+// checkConversion returns an error for those conversions that PyTorch rejects.
 func (s *scope) checkConversion(t *tensor.Tensor, f form) {
 	if s.Err != nil {
 		return

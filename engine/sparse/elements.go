@@ -109,7 +109,7 @@ func emptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 	})(c, self, d, l, dev, f)
 }
 
-// fill gives all entries of a compressed tensor one value.
+// fill returns all entries of a compressed tensor one value.
 func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "fill")
 	defer s.Close()
@@ -146,7 +146,7 @@ func newOf(op string) func(aten.Ctx, *tensor.Tensor, []int64, dtype.DType, tenso
 	}
 }
 
-// isSetTo tells whether two tensors have the same sizes and parts.
+// isSetTo reports whether two tensors have the same sizes and parts.
 func isSetTo(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	if !isSparse(self) || !isSparse(other) || self.Layout() != other.Layout() || !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil

@@ -12,15 +12,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Largest and least elements along dimensions: entries are told by numbers of the lines that they lie in, and a line that has fewer entries
-// than elements has a zero too.
+// The largest and the smallest elements along dimensions. Entries are identified by the number of their row; a row with fewer entries than elements
+// also has zeros.
 
-// axes are what becomes of the dimensions of coordinates in a reduction.
+// axes describes the dimensions of coordinates in a reduction.
 type axes struct {
 	kept  []int64 // the sparse dimensions that stay
 	inner []int64 // the dimensions of the values that go
 	sizes []int64 // of the result
-	gone  int64   // the number of places along the sparse dimensions that go
+	gone  int64   // the number of positions along the reduced sparse dimensions
 }
 
 func axesOf(x coordinates, mask []bool) axes {
@@ -89,7 +89,7 @@ func (s *scope) most(n int64, of, source *tensor.Tensor, how string) *tensor.Ten
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexReduce(nil, to, 0, of, source, how, false) })
 }
 
-// nothing is what IndexReduce begins with: of floats what equals no result, so that no gradient flows to it.
+// nothing returns the initial values of IndexReduce: NaN for floats, which equals no result, so that no gradient flows to it.
 func (s *scope) nothing(like *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	start := dtype.IntScalar(0)
 	if like.DType().IsFloatingPoint() {
@@ -179,7 +179,7 @@ func extreme(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor,
 		if err != nil {
 			return nil, err
 		}
-		if shape.Product(self.Sizes()) == 0 { // which the operator may refuse
+		if shape.Product(self.Sizes()) == 0 { // which the operator may reject
 			x := s.dense(self)
 			made := s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, dim, keepdim) })
 			if s.Err == nil && made.Dim() > 0 && slices.Contains(mask[:self.Dim()-denseDim(self)], false) {
@@ -187,7 +187,7 @@ func extreme(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor,
 			}
 			return s.result(out, made)
 		}
-		sample := s.zeros(self.Parts().Values, 1) // tells the dtype, which the operator may refuse
+		sample := s.zeros(self.Parts().Values, 1) // determines the dtype, which the operator may not support
 		sample = s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample, nil, false) })
 		x := s.coalesced(s.coordinatesOf(self))
 		if s.Err != nil {
@@ -211,7 +211,7 @@ func extreme(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor,
 	}
 }
 
-// position is where the largest or the least element along a dimension is, or of all elements: a strided tensor of places.
+// position implements argmax and argmin, along a dimension or over all elements. The result is strided.
 func position(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, ops.Int, bool) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool) (*tensor.Tensor, error) {
 		s := within(c, op)
@@ -228,7 +228,7 @@ func position(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor
 			return s.Last(func() (*tensor.Tensor, error) { return does(c, out, x, dim, keepdim) })
 		}
 		sample := s.zeros(self.Parts().Values, 1)
-		s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample, ops.NoInt, false) }) // refuses dtypes
+		s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample, ops.NoInt, false) }) // rejects dtypes
 		x := s.coalesced(s.withDense(s.coordinatesOf(self), 0))
 		indices := s.inside(x.indices, x.sizes)
 		if s.Err != nil {

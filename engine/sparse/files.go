@@ -8,7 +8,7 @@ import (
 // every has the keys of all sparse layouts.
 const every = tensor.SparseCOO | tensor.SparseCSR | tensor.SparseCSC | tensor.SparseBSR | tensor.SparseBSC
 
-// Files hold the parts of sparse tensors: what writes them goes on to the operator.
+// Operators on sparse tensors as parts of files: the writer passes on to the operator.
 
 func save(c aten.Ctx, path, structure string, tensors []*tensor.Tensor, compact bool) error {
 	return c.Past(every).Save(path, structure, tensors, compact)

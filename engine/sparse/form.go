@@ -19,7 +19,7 @@ type form struct {
 func byRows(l tensor.Layout) bool   { return l == tensor.CSR || l == tensor.BSR }
 func inBlocks(l tensor.Layout) bool { return l == tensor.BSR || l == tensor.BSC }
 
-// batches is the number of leading dimensions of compressed layouts that are matrices beside each other.
+// batches returns the number of batch dimensions of a compressed layout.
 func batches(t *tensor.Tensor) int { return t.Parts().Indices[0].Dim() - 1 }
 
 // denseDim is the number of dimensions of each entry.
@@ -82,7 +82,7 @@ func (s *scope) assemble(l tensor.Layout, sizes []int64, compressed, plain, valu
 	})
 }
 
-// countable refuses sizes with more places than can be numbered.
+// countable returns an error for sizes with more places than can be numbered.
 func (s *scope) countable(sizes []int64) {
 	if s.Err != nil {
 		return
@@ -92,7 +92,7 @@ func (s *scope) countable(sizes []int64) {
 	}
 }
 
-// keys are the places of entries, counted in row-major order of the sparse dimensions.
+// keys returns the positions of entries as row-major indices into the sparse dimensions.
 func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if s.countable(sizes); s.Err != nil {
 		return nil
@@ -152,8 +152,8 @@ func (s *scope) coalesced(x coordinates) coordinates {
 	return s.grouped(x.values, x.sizes, x.sparse(), x.indices)
 }
 
-// joinedFirst tells whether entries of one place, in the dtype from, may have another sum once they are converted: integers wrap around, and
-// bools do not count.
+// joinedFirst reports whether entries of one place, in the dtype from, may have another sum once they are converted: integers wrap around, and bools
+// do not count.
 func joinedFirst(from, to dtype.DType) bool {
 	return to != dtype.None && to != from && min(from.Category(), to.Category()) < dtype.Floating
 }
@@ -175,7 +175,7 @@ func (s *scope) convertible(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.tensor(s.coalesced(s.coordinatesOf(t)))
 }
 
-// grouped are the coordinates, coalesced, of entries with the given values, whose indices lie in some lists.
+// grouped coalesces entries with the given values and lists of indices.
 func (s *scope) grouped(values *tensor.Tensor, sizes []int64, sparse int, lists ...*tensor.Tensor) coordinates {
 	y := coordinates{indices: lists[0], values: values, sizes: sizes, coalesced: true}
 	s.countable(sizes[:sparse])
@@ -185,7 +185,7 @@ func (s *scope) grouped(values *tensor.Tensor, sizes []int64, sparse int, lists 
 	if s.Err != nil {
 		return y
 	}
-	if !launch.Known(values) { // as if all places were different
+	if !launch.Known(values) { // as if all positions were distinct
 		if len(lists) > 1 {
 			y.indices = s.Cat(1, lists...)
 		}
@@ -223,7 +223,7 @@ func (s *scope) unique(t *tensor.Tensor) (once, inverse, counts *tensor.Tensor) 
 	return s.Keep(once, err), s.Keep(inverse, nil), s.Keep(counts, nil)
 }
 
-// rising tells whether each entry of a vector is larger than the one before.
+// rising reports whether each entry of a vector is larger than the one before.
 func (s *scope) rising(t *tensor.Tensor) bool {
 	if s.Err != nil || t.Sizes()[0] < 2 {
 		return true

@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// SparseMask has the elements of self at the places of mask's entries.
+// SparseMask returns the elements of self at the positions of mask's entries.
 func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "sparse_mask")
 	defer s.Close()
@@ -59,11 +59,11 @@ func SparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.
 	return c.Addmm(nil, self, mat1, mat2, beta, alpha)
 }
 
-// SparseSampledAddmm is beta*self + alpha*(mat1 @ mat2) at the places of self's entries, for matrices and for batches of them.
+// SparseSampledAddmm computes beta*self + alpha*(mat1 @ mat2) at the positions of self's entries, for matrices and for batches of them.
 func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "sparse.sampled_addmm")
 	defer s.Close()
-	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same places in each batch
+	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same positions in each batch
 		self = s.broadcast(self, slices.Concat(mat1.Sizes()[:n], self.Sizes()))
 	}
 	if s.Err != nil {
@@ -102,7 +102,7 @@ func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, 
 	return s.result(out, s.as(made, formOf(self)))
 }
 
-// sampled are the elements of a product of matrices at the places of x, a CSR tensor, batch by batch.
+// sampled returns the elements of a matrix product at the positions of x, a CSR tensor, for each batch.
 func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -129,7 +129,7 @@ func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Reshape(s.Stack(each...), sizes...)
 }
 
-// SparseSpdiags is a matrix with the rows of diagonals on the diagonals that offsets name: element j of a row lies in column j.
+// SparseSpdiags returns a matrix with the rows of diagonals on the diagonals that offsets selects: element j of a row is in column j.
 func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (*tensor.Tensor, error) {
 	s := within(c, "sparse.spdiags")
 	defer s.Close()
@@ -208,7 +208,7 @@ func (s *scope) cleared(t *tensor.Tensor, d dtype.DType, dev device.Device) *ten
 	return s.assemble(f.layout, slices.Clone(t.Sizes()), compressed, none(p.Indices[1], p.Indices[1].DType()), none(p.Values, d))
 }
 
-// likeOf are the dtype and device of what is made like a tensor.
+// likeOf returns the dtype and device of the result of a *_like function.
 func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, device.Device) {
 	if d == dtype.None {
 		d = t.DType()
@@ -238,7 +238,7 @@ func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 	return s.Give(s.cleared(self, d, dev))
 }
 
-// strided refuses a memory format for what is to be sparse.
+// strided returns an error if a memory format is requested for a sparse result.
 func (s *scope) strided(l tensor.Layout, f shape.MemoryFormat) {
 	if l != tensor.Strided && f != shape.NoFormat && f != shape.Preserve {
 		s.Failf("memory format %v is of strided tensors, not of sparse ones", f)
@@ -252,7 +252,7 @@ func (s *scope) outline(t *tensor.Tensor) *tensor.Tensor {
 	})
 }
 
-// filledLike has the places of self, whose entries another function makes like self's.
+// filledLike implements *_like functions: the result has the indices of self, and values that another function returns for those of self.
 func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, dtype.DType, tensor.Layout, device.Device, shape.MemoryFormat) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 		s := within(c, op)
@@ -334,7 +334,7 @@ func consumed(items []ops.IndexItem) (n int) {
 	return n
 }
 
-// copied gives self the entries of src, in its own layout.
+// copied replaces the entries of self by those of src, in its own layout.
 func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 	s := within(c, "copy_")
 	defer s.Close()
@@ -365,12 +365,12 @@ func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 	return s.Err
 }
 
-// isContiguous is never so: entries do not lie in the order of elements.
+// isContiguous returns false: entries are not in the order of elements.
 func isContiguous(_ aten.Ctx, _ *tensor.Tensor, _ shape.MemoryFormat) (bool, error) {
 	return false, nil
 }
 
-// equal tells whether two tensors have the same sizes and elements.
+// equal reports whether two tensors have the same sizes and elements.
 func equal(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	s := within(c, "equal")
 	defer s.Close()
@@ -384,7 +384,7 @@ func equal(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	return c.Equal(x, y)
 }
 
-// beside are strided tensors that are equal, or close, where a and b are: the entries alone where those of both lie at the same places.
+// beside returns strided tensors to compare in place of a and b: their values if the entries are at the same positions, otherwise dense copies.
 func (s *scope) beside(a, b *tensor.Tensor) (x, y *tensor.Tensor) {
 	if s.together(a, b) {
 		return a.Parts().Values, b.Parts().Values
@@ -392,7 +392,7 @@ func (s *scope) beside(a, b *tensor.Tensor) (x, y *tensor.Tensor) {
 	return s.dense(a), s.dense(b)
 }
 
-// together tells whether two tensors are known to be sparse and to have entries at the same places, in the same order, each place once.
+// together reports whether two tensors are known to be sparse and to have entries at the same positions, in the same order, without duplicates.
 func (s *scope) together(a, b *tensor.Tensor) bool {
 	p, q := a.Parts(), b.Parts()
 	if s.Err != nil || p == nil || q == nil || !slices.Equal(a.Sizes(), b.Sizes()) || formOf(a) != formOf(b) || entries(a) != entries(b) ||
@@ -408,7 +408,7 @@ func (s *scope) together(a, b *tensor.Tensor) bool {
 	return true
 }
 
-// allclose tells whether the elements of two tensors are close.
+// allclose reports whether the elements of two tensors are close.
 func allclose(c aten.Ctx, self, other *tensor.Tensor, rtol, atol float64, equalNaN bool) (bool, error) {
 	s := within(c, "allclose")
 	defer s.Close()

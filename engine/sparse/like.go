@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// What is made like a tensor: with its places and other entries, or strided.
+// The *_like functions: with the indices of self and other values, or strided.
 
 // randLike has random entries where a tensor has entries.
 func randLike(c aten.Ctx, self *tensor.Tensor, g *random.Generator, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {

@@ -20,7 +20,7 @@ func pieces(c aten.Ctx, op string, self *tensor.Tensor, dim int, lengths []int64
 	})
 }
 
-// even are the parts of a dimension that have each `step` positions, but for the last.
+// even splits dimension d into parts of step positions; the last may be smaller.
 func even(c aten.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]*tensor.Tensor, error) {
 	n := self.Sizes()[d]
 	lengths := []int64{}
@@ -47,7 +47,7 @@ func even(c aten.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]*ten
 	})
 }
 
-// placed tells whether entries say at which position of a dimension they are, which they do not of dense and batch dimensions, nor of meta tensors.
+// placed reports whether entries say at which position of a dimension they are, which they do not of dense and batch dimensions, nor of meta tensors.
 func placed(t *tensor.Tensor, d int) bool {
 	return d < t.Dim()-denseDim(t) && (t.Layout() == tensor.COO || batches(t) == 0) && launch.Known(t.Parts().Indices[0])
 }

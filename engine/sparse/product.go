@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// factors refuses operands of a product that do not fit.
+// factors returns an error for operands of a product that do not fit.
 func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
 	for i, t := range []*tensor.Tensor{a, b} {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// wants refuses a tensor that is not sparse, or of another layout.
+// wants returns an error for a tensor that is not sparse, or of another layout.
 func wants(op string, t *tensor.Tensor, layouts ...tensor.Layout) error {
 	for _, l := range layouts {
 		if t.Layout() == l {
@@ -36,7 +36,7 @@ func apart(op string, t *tensor.Tensor) (*tensor.Parts, error) {
 	return p, nil
 }
 
-// Indices are the places of a coalesced COO tensor's entries, a column for each.
+// Indices returns the indices of a coalesced COO tensor's entries, one column for each.
 func Indices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	p, err := apart("indices", self)
 	if err != nil {
@@ -78,7 +78,7 @@ func part(op string, t *tensor.Tensor, i int, layouts ...tensor.Layout) (*tensor
 	return t.Parts().Indices[i].Alias(), nil
 }
 
-// CrowIndices tell where the entries of each row begin.
+// CrowIndices returns the start of each row in the list of entries.
 func CrowIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("crow_indices", self, 0, tensor.CSR, tensor.BSR)
 }
@@ -88,7 +88,7 @@ func ColIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("col_indices", self, 1, tensor.CSR, tensor.BSR)
 }
 
-// CcolIndices tell where the entries of each column begin.
+// CcolIndices returns the start of each column in the list of entries.
 func CcolIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("ccol_indices", self, 0, tensor.CSC, tensor.BSC)
 }
@@ -98,7 +98,7 @@ func RowIndices(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return part("row_indices", self, 1, tensor.CSC, tensor.BSC)
 }
 
-// IsCoalesced tells whether the entries of a COO tensor are in order, each place once.
+// IsCoalesced reports whether the entries of a COO tensor are in order, each place once.
 func IsCoalesced(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
 	if err := wants("is_coalesced", self, tensor.COO); err != nil {
 		return false, err

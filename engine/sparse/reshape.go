@@ -10,8 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// reshaped is the operator op that gives a tensor other sizes, in which its elements stand in the same order: of COO tensors, whose dense
-// dimensions stay as they are, and of matrices in compressed rows or columns.
+// reshaped implements reshape operators: for COO tensors, with unchanged dense dimensions, and for matrices in CSR and CSC layout.
 func reshaped(op string) func(aten.Ctx, *tensor.Tensor, []int64) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 		s := within(c, op)
@@ -171,7 +170,7 @@ func squeeze(c aten.Ctx, out, self *tensor.Tensor, dims []int64, all bool) (*ten
 	return s.result(out, s.squeezed(self, mask))
 }
 
-// moved gives dimensions other places.
+// moved implements movedim.
 func moved(c aten.Ctx, self *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
 	s := within(c, "movedim")
 	defer s.Close()
@@ -222,7 +221,7 @@ func transposeAll(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return permute(c, self, dims)
 }
 
-// expand repeats what lies along dimensions of size 1, and new ones in front, which are sparse.
+// expand repeats dimensions of size 1, and adds leading ones, which are sparse.
 func expand(c aten.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
 	s := within(c, "expand")
 	defer s.Close()

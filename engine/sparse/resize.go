@@ -9,12 +9,12 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// SparseResize gives a COO tensor other sizes; it keeps its entries, which must have a place in them.
+// SparseResize returns a COO tensor other sizes; it keeps its entries, which must have a place in them.
 func SparseResize(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	return resize(c, "sparse_resize_", self, size, sparseDim, denseDims, false)
 }
 
-// SparseResizeAndClear gives a COO tensor other sizes and no entries.
+// SparseResizeAndClear returns a COO tensor other sizes and no entries.
 func SparseResizeAndClear(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
 	return resize(c, "sparse_resize_and_clear_", self, size, sparseDim, denseDims, true)
 }
@@ -52,7 +52,7 @@ func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim,
 		}
 	}
 	p := *self.Parts()
-	for d, n := range size[sparseDim:] { // what is new is 0
+	for d, n := range size[sparseDim:] { // new elements are 0
 		more := slices.Clone(p.Values.Sizes())
 		if more[d+1] = n - more[d+1]; more[d+1] > 0 {
 			p.Values = s.Cat(int64(d)+1, p.Values, s.zeros(p.Values, more...))
@@ -65,7 +65,7 @@ func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim,
 	return s.Err
 }
 
-// covers tells whether sizes are as many as others, and none is smaller.
+// covers reports whether sizes are as many as others, and none is smaller.
 func covers(sizes, others []int64) bool {
 	if len(sizes) != len(others) {
 		return false
@@ -78,8 +78,7 @@ func covers(sizes, others []int64) bool {
 	return true
 }
 
-// resizeTo gives a tensor of a compressed layout other sizes: lines that are left out take their entries with them, and what the lines go over
-// does not become smaller.
+// resizeTo resizes a tensor of a compressed layout. Removed rows lose their entries; the other dimension cannot become smaller.
 func resizeTo(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
 	const op = "resize_"
 	s := within(c, op)
@@ -124,7 +123,7 @@ func resizeTo(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryForma
 	return s.Err
 }
 
-// resizeAs gives a sparse tensor the sizes of another one.
+// resizeAs returns a sparse tensor the sizes of another one.
 func resizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) error {
 	switch {
 	case !isSparse(self):
@@ -137,7 +136,7 @@ func resizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) e
 	return likeTemplate(c, "resize_as_", self, template)
 }
 
-// ResizeAsSparse gives a sparse tensor the sizes of another one of the same layout: one of a compressed layout its places too.
+// ResizeAsSparse resizes a sparse tensor to the sizes of another one of the same layout. A compressed layout also gets its indices.
 func ResizeAsSparse(c aten.Ctx, self, template *tensor.Tensor) error {
 	return likeTemplate(c, "resize_as_sparse_", self, template)
 }

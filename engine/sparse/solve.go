@@ -17,7 +17,7 @@ func SparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, erro
 	return s.Last(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, x, y, true) })
 }
 
-// triangularSolve solves a @ x = self for x, of a sparse triangle a, of which it gives no copy: the second result has no elements.
+// triangularSolve solves a @ x = self for x with a sparse triangle a. It returns no copy of a: the second result is empty.
 func triangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "triangular_solve")
 	defer s.Close()

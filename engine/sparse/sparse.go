@@ -13,15 +13,15 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// scope is the façade for one composition: it owns what the steps make, and after the first error they do nothing.
+// scope calls the dispatcher for one composite operator: it owns the intermediate results, and after the first error its methods do nothing.
 type scope struct{ steps.Steps }
 
 func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
 
-// isSparse tells whether a tensor has parts.
+// isSparse reports whether a tensor has parts.
 func isSparse(t *tensor.Tensor) bool { return t != nil && t.Parts() != nil }
 
-// result hands t over, or gives its entries to out where there is one.
+// result returns t, or replaces the entries of out by those of t if out is not nil.
 func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	switch {
 	case s.Err != nil || out == nil:
@@ -74,12 +74,12 @@ func (s *scope) arange(n int64, dev device.Device) *tensor.Tensor {
 	})
 }
 
-// take is the entries of t along dim at the places of a vector.
+// take returns the entries of t along dim at the positions in a vector.
 func (s *scope) take(t *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, t, dim, index) })
 }
 
-// gather adds the entries of source up in n places, where index says: those of 16-bit floats in wider ones.
+// gather sums the entries of source at n positions, selected by index, with 16-bit floats accumulated in a wider dtype.
 func (s *scope) gather(n int64, index, source *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -104,7 +104,7 @@ func (s *scope) remainder(t *tensor.Tensor, by int64) *tensor.Tensor {
 	return s.Binary(s.C.Remainder, t, s.Int(by))
 }
 
-// sorted is a vector in order, and where each entry was; entries that are alike stay in their order.
+// sorted returns a vector in ascending order and the former position of each element. The sort is stable.
 func (s *scope) sorted(t *tensor.Tensor) (inOrder, places *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
@@ -125,7 +125,7 @@ func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
 	return x.Position(), s.Err == nil
 }
 
-// all tells whether a tensor of bools has no false; so it has where that is not known.
+// all reports whether a tensor of bools has no false; so it has where that is not known.
 func (s *scope) all(t *tensor.Tensor) bool {
 	v, known := s.integer(s.Cast(s.Step(func() (*tensor.Tensor, error) { return s.C.All(nil, t, nil, false) }), dtype.Int64))
 	return !known || v != 0

@@ -55,7 +55,7 @@ func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 	return s.result(out, s.permuted(self, order))
 }
 
-// permute gives the dimensions another order, in which the sparse ones come first.
+// permute returns the dimensions another order, in which the sparse ones come first.
 func permute(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	s := within(c, "permute")
 	defer s.Close()
@@ -193,11 +193,10 @@ func (s *scope) onBatches(t *tensor.Tensor, sizes []int64, each func(part *tenso
 	return s.assemble(t.Layout(), sizes, each(p.Indices[0]), each(p.Indices[1]), each(p.Values))
 }
 
-// alongBatch tells whether a dimension is one of the batch dimensions of a compressed layout.
+// alongBatch reports whether a dimension is one of the batch dimensions of a compressed layout.
 func alongBatch(t *tensor.Tensor, d int) bool { return t.Layout() != tensor.COO && d < batches(t) }
 
-// selected is position index of a dimension, which disappears; strided where no sparse dimension is left. What is selected along a batch dimension
-// shares its parts.
+// selected implements select. The result is strided if no sparse dimension remains. A selection along a batch dimension shares its parts.
 func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	s := within(c, "select")
 	defer s.Close()
@@ -245,7 +244,7 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 	return s.Give(s.tensor(coordinates{s.take(s.without(x.indices, d), 1, of), values, sizes, x.coalesced}))
 }
 
-// line are the entries of a row of a matrix in the layout CSR, or of a column in CSC, which lie beside each other.
+// line returns the entries of a row of a CSR matrix, or of a column in CSC, which are adjacent.
 func (s *scope) line(t *tensor.Tensor, i int64, sizes []int64) coordinates {
 	p, n := t.Parts(), entries(t)
 	start, _ := s.integer(s.Select(p.Indices[0], 0, i))
@@ -257,7 +256,7 @@ func (s *scope) line(t *tensor.Tensor, i int64, sizes []int64) coordinates {
 	return coordinates{s.clone(indices), s.clone(s.Narrow(p.Values, 0, start, end-start)), sizes, true}
 }
 
-// without are indices but for row d.
+// without returns indices without row d.
 func (s *scope) without(indices *tensor.Tensor, d int) *tensor.Tensor {
 	if s.Err != nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 // Code classifies an error. The numbers are those of tensor_status in tensor.h and never change.
 type Code int32
 
-// The codes, with the exception of PyTorch's that each stands for.
+// The codes, with the exception of PyTorch's that each represents.
 const (
 	OK             Code = 0
 	Runtime        Code = 1  // RuntimeError: shapes, dtypes or states that do not fit together
@@ -20,7 +20,7 @@ const (
 	Index          Code = 4  // IndexError: a dimension or an index out of range
 	NotImplemented Code = 5  // NotImplementedError: no kernel for this dtype, device or layout
 	Memory         Code = 6  // MemoryError: an allocation failed or a limit was reached
-	Handle         Code = 7  // NULL, freed, foreign or wrong-kind handle
+	Handle         Code = 7  // invalid handle: NULL, freed, unknown or of the wrong kind
 	Forked         Code = 8  // called in a forked child process
 	Internal       Code = 9  // a defect of libtensor itself
 	IO             Code = 10 // OSError: a file could not be read or written
@@ -32,7 +32,7 @@ const (
 type Error struct {
 	Code  Code
 	Msg   string
-	Errno syscall.Errno // the system's number of what is behind an IO error, 0 without one
+	Errno syscall.Errno // errno of an IO error, or 0
 }
 
 func (e *Error) Error() string { return e.Msg }
@@ -81,8 +81,8 @@ func IOf(format string, args ...any) error {
 	return e
 }
 
-// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...", "mul is not implemented ..." likewise. What
-// op itself refuses to do in place stays "cov_: ...".
+// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...", "mul is not implemented ..." likewise. What op itself
+// rejects to do in place stays "cov_: ...".
 func In(op string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// AttentionWeights is the softmax of products of queries and keys, 0 where the mask lets a query have no weight.
+// AttentionWeights returns the softmax of products of queries and keys, with 0 for masked keys and for queries without any key.
 func (s *Steps) AttentionWeights(q, k, mask *tensor.Tensor, causal bool, scale float64) *tensor.Tensor {
-	root := math.Sqrt(math.Abs(scale)) // which both are scaled by, as PyTorch does
+	root := math.Sqrt(math.Abs(scale)) // which both are scaled by, as in PyTorch
 	queries, keys := s.Mul(q, s.Float(math.Copysign(root, scale))), s.Mul(k, s.Float(root))
 	turned := s.Step(func() (*tensor.Tensor, error) { return s.C.Transpose(nil, keys, -2, -1) })
 	scores := s.Binary(s.C.Matmul, queries, turned)

@@ -16,7 +16,7 @@ import (
 // making are the methods of scopes that make tensors, which are nil after an error.
 var making = map[string]bool{"Step": true, "Unary": true, "Binary": true, "Unbind": true}
 
-// returnsTensor tells whether a function gives a tensor alone, as steps do.
+// returnsTensor reports whether a function returns a single tensor, as steps do.
 func returnsTensor(f *ast.FuncDecl) bool {
 	if f.Recv == nil || f.Type.Results == nil {
 		return false
@@ -33,8 +33,8 @@ func returnsTensor(f *ast.FuncDecl) bool {
 	return true
 }
 
-// A step that is an argument of the call of another one has failed before that call, which would have nil for a tensor: the function of a
-// step makes one call, of what has been made before.
+// A step must not be an argument of another step's call: on an error the outer call would run with a nil tensor. The function of a step makes one
+// call, with results of earlier steps.
 func TestStepsAreNotMadeWithinSteps(t *testing.T) {
 	files, found := token.NewFileSet(), 0
 	parsed := map[string]*ast.File{}
@@ -87,7 +87,7 @@ func method(call *ast.CallExpr) string {
 	return ""
 }
 
-// ofContext tells calls that give an error themselves: of the façade and of package tensor.
+// ofContext reports whether a call returns an error itself: those of the dispatcher and of package tensor.
 func ofContext(call *ast.CallExpr) bool {
 	switch x := call.Fun.(*ast.SelectorExpr).X.(type) {
 	case *ast.Ident:

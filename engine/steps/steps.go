@@ -24,7 +24,7 @@ type Steps struct {
 // Of are the steps of op, which calls with c.
 func Of(c aten.Ctx, op string) Steps { return Steps{owner.Scope{Op: op}, c} }
 
-// Strided refuses sparse operands, where the steps would take their entries for all elements, or say nothing of the operator.
+// Strided returns an error for sparse operands, where the steps would take their entries for all elements, or say nothing of the operator.
 func (s *Steps) Strided(list ...*tensor.Tensor) {
 	for _, t := range list {
 		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
@@ -80,7 +80,7 @@ func (s *Steps) Div(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, a, b, "") })
 }
 
-// Sum adds up over dims, or over all where there are none.
+// Sum sums over dims, by default all.
 func (s *Steps) Sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t, dims, false, dtype.None) })
 }
@@ -175,7 +175,7 @@ func (s *Steps) Ones(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Te
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.NewOnes(t, sizes, d, tensor.NoLayout, device.None) })
 }
 
-// Empty makes a tensor of any values beside t.
+// Empty returns an uninitialized tensor on the device of t.
 func (s *Steps) Empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.NewEmpty(t, sizes, d, tensor.NoLayout, device.None) })
 }

@@ -11,8 +11,8 @@
 
 static size_t pages(size_t size) { return (size + LT_PAGE - 1) & ~(LT_PAGE - 1); }
 
-// Go ends the process where it cannot have the next piece of its heap: of limited addresses,
-// tensors leave it one.
+// Go ends the process if it cannot extend its heap. With a limited address space, tensors reserve
+// this much for it.
 #define LT_HEAP ((size_t)72 << 20)
 
 static int leaves_heap(void) {
@@ -31,8 +31,8 @@ static void *map(size_t size) {
 }
 
 void *lt_map_large(size_t size) {
-  // Over-map by one huge page and give back the ends, so that the block starts on a huge page. Its
-  // last part, smaller than one, stays with small pages.
+  // Map one huge page more and unmap the ends, so that the block starts on a huge page. A last part
+  // smaller than a huge page keeps small pages.
   const size_t length = pages(size);
   if (length < size || length + LT_HUGE < length) return NULL;
   char *base = map(length + LT_HUGE);

@@ -37,8 +37,8 @@ type Parking interface {
 	Empty()
 }
 
-// sanitized tells that an address sanitizer watches. It knows the bounds of malloc's blocks, and tells of those that were
-// freed: blocks are malloc's then, to the byte, and none is kept for reuse.
+// sanitized is true under an address sanitizer, which knows the bounds of malloc's blocks and reports uses after free. Each block is then allocated
+// by malloc with its exact size, and none is reused.
 var sanitized = C.lt_sanitized() != 0
 
 // rounded is the size of the block that serves a request: whole cache lines.
@@ -94,7 +94,7 @@ func allocate(op string, size int64, zero bool) (Block, error) {
 	return b, nil
 }
 
-// obtain asks for a block that no large one freed before serves, and tells whether it is zero.
+// obtain asks for a block that no large one freed before serves, and reports whether it is zero.
 func obtain(size int64) (b Block, zeroed bool) {
 	switch {
 	case sanitized:
@@ -146,7 +146,7 @@ func recycled(size int64) (b Block, found bool) {
 	return b, true
 }
 
-// release gives a block back, a large one to the cache while there is room.
+// release frees a block. A large one is put into the cache while there is room.
 func (b Block) release() {
 	memory.inUse.Add(-b.Size)
 	memory.blocks.Add(-1)
@@ -160,7 +160,7 @@ func (b Block) release() {
 	}
 }
 
-// cache keeps a large block for later, in the place of older ones where there are too many.
+// cache keeps a large block for reuse. It frees older ones if there are too many.
 func cache(b Block) {
 	memory.mu.Lock()
 	defer memory.mu.Unlock()
@@ -215,5 +215,5 @@ func EmptyCache() {
 	trim()
 }
 
-// AddParking tells of a place that keeps freed storages. Call it from init.
+// AddParking registers a pool of freed storages. Call it from init.
 func AddParking(p Parking) { memory.parked = append(memory.parked, p) }

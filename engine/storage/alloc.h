@@ -9,8 +9,8 @@
 // is no memory.
 void *lt_map_large(size_t size);
 void lt_unmap_large(void *p, size_t size);
-// Slabs are cut into smaller blocks. lt_cool gives back the pages inside a block, which then is
-// zero there.
+// Slabs are split into smaller blocks. lt_cool returns the pages inside of a block to the system;
+// they read as zero afterwards.
 void *lt_map_slab(size_t size);
 void lt_unmap_slab(void *p, size_t size);
 void lt_cool(void *block, size_t size);

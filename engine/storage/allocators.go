@@ -8,9 +8,9 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Allocator gives the storages on one type of device their bytes.
+// Allocator returns the storages on one type of device their bytes.
 type Allocator interface {
-	// Allocate gives op a block of at least nbytes, which are more than none; they are zero when zero is set, otherwise arbitrary.
+	// Allocate returns a block of at least nbytes, more than 0, for op. The block is zero if zero is set, otherwise uninitialized.
 	Allocate(op string, d device.Device, nbytes int64, zero bool) (Block, error)
 	// Free takes a block back that Allocate gave.
 	Free(d device.Device, b Block)

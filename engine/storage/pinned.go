@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Pinning gives memory of the host that stays where it is, which a device reads and writes by itself.
+// Pinning returns memory of the host that stays where it is, which a device reads and writes by itself.
 type Pinning interface {
 	Pin(op string, nbytes int64) (unsafe.Pointer, error)
 	Unpin(data unsafe.Pointer)
@@ -56,7 +56,7 @@ func (s *Storage) Whole() *Storage {
 	}
 }
 
-// Pinned tells whether the bytes lie in pinned memory.
+// Pinned reports whether the bytes are in pinned memory.
 func (s *Storage) Pinned() bool {
 	_, ok := s.Whole().backing.(pinned)
 	return ok

@@ -92,7 +92,7 @@ static int take_place(lt_region *m, int64_t length) {
   do error = fallocate(m->fd, 0, m->length, length - m->length) ? errno : 0;
   while (error == EINTR);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  // Only what tells that the file system has no such call leaves the place to be taken later.
+  // Only an error that reports a missing system call allows blocks to be allocated later.
   return error == EOPNOTSUPP || error == ENOSYS || error == EINVAL ? 0 : error;
 #else
   (void)m, (void)length;
@@ -110,7 +110,7 @@ void lt_extend(lt_region *m, int64_t length) {
     return;
   }
   m->error = take_place(m, length);
-  int64_t size = m->error ? m->length : length;  // what was taken in part is given back
+  int64_t size = m->error ? m->length : length;  // frees what was allocated in part
   if (ftruncate(m->fd, size) && !m->error) m->error = errno;
   if (!m->error) m->length = length;
 }

@@ -241,7 +241,7 @@ func (s *Storage) Filename() string {
 	return ""
 }
 
-// release gives the mapping and its descriptor back.
+// release returns the mapping and its descriptor back.
 func (r *region) release(s *Storage, data unsafe.Pointer) {
 	if r.shared {
 		shared.Lock()

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-// What the functions below find out. error is an errno, 0 when all went well.
+// Results of the functions below. error is an errno, or 0.
 typedef struct lt_region {
   void *data;
   int64_t length;       // of the mapping, or of the file
@@ -13,9 +13,9 @@ typedef struct lt_region {
   int created;  // whether lt_open made the file
 } lt_region;
 
-// Finds the length and identity of what is open.
+// Finds the length and identity of an open file.
 void lt_look(lt_region *m);
-// Opens a file; a writable one is made where there is none.
+// Opens a file; a writable one is created if it does not exist.
 void lt_open(lt_region *m, const char *path, int writable);
 // Takes the file away again that lt_open made, if it did.
 void lt_remove_created(lt_region *m, const char *path);
@@ -29,7 +29,7 @@ int lt_sealed(int fd);
 void lt_extend(lt_region *m, int64_t length);
 // Maps length bytes; shared changes reach the file.
 void lt_map(lt_region *m, int64_t length, int shared);
-// Gives back what is there of mapping and descriptor (-1: none).
+// Releases the mapping and the descriptor (-1: none).
 void lt_unmap(void *data, int64_t length);
 void lt_close(int fd);
 

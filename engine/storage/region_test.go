@@ -74,7 +74,7 @@ func TestMappedFiles(t *testing.T) {
 	}
 }
 
-// limitFiles lets no file of the test become longer.
+// limitFiles limits the size of files that the test writes.
 func limitFiles(t *testing.T, length uint64) {
 	var before syscall.Rlimit
 	const fileSize = 1 // RLIMIT_FSIZE

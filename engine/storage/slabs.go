@@ -11,17 +11,16 @@ import (
 	"unsafe"
 )
 
-// Blocks below largeLimit are cut from slabs: mappings of blocks of one size class. A program that makes and drops tensors of
-// many sizes then keeps little more memory than its tensors take, which malloc does not promise for aligned blocks.
-//
-// Classes grow by an eighth, in the manner of jemalloc (Evans, "A Scalable Concurrent malloc(3) Implementation", 2006). A
-// class takes blocks from its oldest slab with room, so that younger ones run empty and can go.
+// Blocks below largeLimit are allocated from slabs: mappings of blocks of one size class. A program that creates and frees tensors of many sizes then
+// uses little more memory than its tensors, which malloc does not guarantee for aligned blocks.
+// Size classes grow by an eighth, as in jemalloc (Evans, "A Scalable Concurrent malloc(3) Implementation", 2006). A class allocates from its oldest
+// slab with free blocks, so that younger ones become empty and are unmapped.
 
 const (
 	fineLimit  = 1024 // up to here a class for each multiple of alignment
 	finest     = fineLimit / alignment
 	perDoubled = 8
-	slabBytes  = 1 << 16 // a slab has at least this many bytes
+	slabBytes  = 1 << 16 // minimum size of a slab
 	pageBytes  = 1 << 12
 	spareBytes = 1 << 24 // free blocks that always may keep their memory
 )
@@ -71,7 +70,7 @@ func (h *slabHeap) Pop() any {
 	return s
 }
 
-// classOf numbers the smallest class whose blocks hold size bytes, and tells their size.
+// classOf returns the number of the smallest class with blocks of at least size bytes, and its block size.
 func classOf(size int64) (number int, blockSize int64) {
 	if size <= fineLimit {
 		n := (size + alignment - 1) / alignment
@@ -83,7 +82,7 @@ func classOf(size int64) (number int, blockSize int64) {
 	return finest + (doubling-bits.Len64(fineLimit)+1)*perDoubled + int(n), 1<<doubling + (n+1)*step
 }
 
-// take gives a block for size bytes; no data when there is no memory.
+// take returns a block for size bytes; no data when there is no memory.
 func take(size int64) Block {
 	number, blockSize := classOf(size)
 	c := &classes[number]
@@ -125,7 +124,7 @@ func (c *class) grow(blockSize int64) bool {
 	return true
 }
 
-// put takes a block back, and gives memory back to the system when free blocks hold much.
+// put returns a block to its slab, and pages to the system if free blocks hold many bytes.
 func (s *slab) put(data unsafe.Pointer) {
 	if s == &parents {
 		return
@@ -144,7 +143,8 @@ func (s *slab) put(data unsafe.Pointer) {
 	}
 }
 
-// trimming happens again only when free blocks hold more than the last time left: blocks smaller than pages keep theirs.
+// trimming holds the threshold of the next trim: free blocks must hold more than remained after the last trim, since blocks smaller than pages keep
+// theirs.
 var trimming struct {
 	sync.Mutex
 	at atomic.Int64
@@ -153,7 +153,7 @@ var trimming struct {
 // allowance is how many bytes free blocks may keep.
 func allowance() int64 { return max(spareBytes, spare()-memory.cached.Load()) }
 
-// trim gives the memory of free blocks back to the system: whole slabs, and the pages inside blocks of the others.
+// trim returns the memory of free blocks back to the system: whole slabs, and the pages inside blocks of the others.
 func trim() {
 	for i := range classes {
 		classes[i].trim()
@@ -184,7 +184,7 @@ func (c *class) drop(s *slab) {
 	C.lt_unmap_slab(s.base, C.size_t(int64(s.count)*s.size))
 }
 
-// cool gives back the pages that lie inside free blocks.
+// cool returns the pages inside of free blocks to the system.
 func (s *slab) cool() {
 	if s.size < 2*pageBytes {
 		return

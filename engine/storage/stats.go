@@ -52,7 +52,7 @@ func CheckView(op string) error {
 	return nil
 }
 
-// failing tells whether it is this allocation's turn to fail.
+// failing reports whether it is this allocation's turn to fail.
 func failing() bool { return memory.failing.Load() > 0 && memory.failing.Add(-1) == 0 }
 
 // Reserve counts memory outside of storages as in use, such as that of a file's directory while it is read: the limit holds for it.

@@ -24,11 +24,11 @@ type Storage struct {
 	readOnly bool
 	fixed    atomic.Bool  // somebody else knows the address of the bytes: they must not move
 	moving   atomic.Int32 // moves of the bytes that have begun, of which one goes through at most: no call must begin to use them
-	uses     atomic.Int32 // of the bytes, beside those of calls by their arguments
+	uses     atomic.Int32 // of the bytes, in addition to those by the arguments of calls
 	backing  backing
 }
 
-// backing is what lies behind bytes that are not a block of this package; nil for those that are.
+// backing owns bytes that were not allocated by this package; it is nil for blocks of the package.
 type backing interface {
 	release(s *Storage, data unsafe.Pointer)
 }
@@ -117,7 +117,7 @@ func (s *Storage) Discard() {
 	s.data, s.block = nil, Block{}
 }
 
-// Wrote counts a write by an operator. What is written through borrowed addresses nobody counts.
+// Wrote increments the version after a write by an operator. Writes through exported addresses are not counted.
 func (s *Storage) Wrote() { atomic.AddInt64(&s.version, 1) }
 
 // Version is how often operators have written to the storage.
@@ -172,16 +172,16 @@ func (s *Storage) Bytes() []byte {
 // Nbytes is the size in bytes.
 func (s *Storage) Nbytes() int64 { return s.nbytes }
 
-// Device tells where the bytes live.
+// Device reports where the bytes live.
 func (s *Storage) Device() device.Device { return s.device }
 
-// ReadOnly tells whether the bytes must not be written.
+// ReadOnly reports whether the bytes must not be written.
 func (s *Storage) ReadOnly() bool { return s.readOnly }
 
-// Owned tells whether the bytes are a block of libtensor's own.
+// Owned reports whether the bytes are a block of libtensor's own.
 func (s *Storage) Owned() bool { return s.backing == nil }
 
-// Resizable tells whether Resize can give the storage another size.
+// Resizable reports whether Resize can change the size.
 func (s *Storage) Resizable() bool { return s.Owned() && !s.fixed.Load() }
 
 // Refs is the number of references.
@@ -193,9 +193,9 @@ func (s *Storage) Retain() *Storage {
 	return s
 }
 
-// Release drops a reference; the last one frees the bytes. It tells whether it was the last.
+// Release drops a reference; the last one frees the bytes. It reports whether it was the last.
 func (s *Storage) Release() bool {
-	// A sole owner has nobody to race with, except where memory is found by what it maps.
+	// A sole owner cannot race, except if memory is found through its mapping.
 	if s.backing == nil && atomic.LoadInt64(&s.refs) == 1 {
 		s.refs = 0
 	} else if atomic.AddInt64(&s.refs, -1) != 0 {
@@ -205,7 +205,7 @@ func (s *Storage) Release() bool {
 	return true
 }
 
-// free gives the bytes back to where they came from.
+// free returns the bytes back to where they came from.
 func (s *Storage) free() {
 	data, backing := s.data, s.backing
 	s.data, s.backing = nil, nil
@@ -220,14 +220,14 @@ func (s *Storage) free() {
 // Fix makes the storage keep its bytes where they are until it is freed: it can no longer be resized.
 func (s *Storage) Fix() { s.fixed.Store(true) }
 
-// UsedElsewhere tells whether a call of another thread uses a storage. Whoever lets threads in sets it.
+// UsedElsewhere reports whether a call on another thread uses a storage. The layer that accepts calls sets it.
 var UsedElsewhere = func(*Storage) bool { return false }
 
-// Moving tells whether the bytes are being moved.
+// Moving reports whether the bytes are being moved.
 func (s *Storage) Moving() bool { return s.moving.Load() != 0 }
 
-// Use keeps the bytes in their place until Done: false, and nothing, while they are being moved. Calls need it for what they use and
-// were not given as an argument.
+// Use keeps the bytes at their address until Done. It returns false, without effect, while they are being moved. Calls need it for storages that are
+// not among their arguments.
 func (s *Storage) Use() bool {
 	s.uses.Add(1)
 	if s.Moving() {
@@ -240,8 +240,8 @@ func (s *Storage) Use() bool {
 // Done ends a use.
 func (s *Storage) Done() { s.uses.Add(-1) }
 
-// move runs change, which gives the bytes another place, unless a call of another thread uses them, or one that has ended since
-// the caller looked has lent them.
+// move runs change, which moves the bytes to another address. It returns an error if a call on another thread uses them, or if a call that ended in
+// the meantime exported them.
 func (s *Storage) move(op string, change func() error) error {
 	s.moving.Add(1)
 	defer s.moving.Add(-1)
@@ -254,7 +254,7 @@ func (s *Storage) move(op string, change func() error) error {
 	return change()
 }
 
-// CheckResize refuses a size that the storage cannot be given.
+// CheckResize returns an error for a size that the storage cannot be given.
 func (s *Storage) CheckResize(op string, nbytes int64) error {
 	switch {
 	case nbytes < 0:
@@ -302,8 +302,8 @@ func (s *Storage) replace(b Block, nbytes int64) {
 	s.data, s.block, s.nbytes = b.Data, b, nbytes
 }
 
-// Revert takes a Resize back, to the size and the capacity before it, whatever the memory limit. Blocks that are not the
-// host's stay as they are, with bytes to spare, unless there were none before.
+// Revert undoes a Resize: it restores the former size and capacity, whatever the memory limit. Blocks of devices keep their larger capacity, unless
+// there was none before.
 func (s *Storage) Revert(nbytes, capacity int64) {
 	if s.nbytes == nbytes && s.block.Size == capacity {
 		return

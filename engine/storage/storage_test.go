@@ -23,7 +23,7 @@ func TestFixedStorageKeepsItsBytes(t *testing.T) {
 	s.Release()
 }
 
-// A call of another thread may lend the bytes, and end, between the look at a storage and the look at the calls in progress.
+// A call on another thread may export the bytes, and end, between the check of a storage and the check of the calls in progress.
 func TestBytesThatAreLentMeanwhileStay(t *testing.T) {
 	before := UsedElsewhere
 	defer func() { UsedElsewhere = before }()
@@ -50,7 +50,7 @@ func TestBytesThatAreLentMeanwhileStay(t *testing.T) {
 	}
 }
 
-// What a derivative reads is no argument of a call, and stays where it is all the same.
+// The tensors that a derivative reads are not arguments of a call, but their storages do not move.
 func TestBytesInUseStay(t *testing.T) {
 	s, err := New("test", 64, device.Host, true)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestRefusedAllocationsAreNoPeak(t *testing.T) {
 	require.Equal(t, before, MemoryStats().Peak)
 }
 
-// Of two threads that move the same bytes one is refused, and takes back nothing of what the other says to those that come.
+// If two threads move the same bytes, one gets an error, which does not reset the state of the other's move.
 func TestMoveIsToldUntilItEnds(t *testing.T) {
 	s, err := New("test", 64, device.Host, true)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestMoveIsToldUntilItEnds(t *testing.T) {
 	refused := false
 	UsedElsewhere = func(*Storage) bool {
 		if refused {
-			return true // the other thread's move, which meets this one
+			return true // the other thread's concurrent move
 		}
 		refused = true
 		require.ErrorContains(t, s.Resize("resize_", 1<<12), "in use by a call on another thread")
@@ -153,7 +153,7 @@ func TestMetaStoragesHaveASizeAndNoBytes(t *testing.T) {
 	s.Release()
 }
 
-// counting is an allocator that tells what it was asked for.
+// counting is an allocator that records the requests.
 type counting struct {
 	live map[unsafe.Pointer][]byte
 	on   []device.Device

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// Keys name what a tensor is beside plain dense values: each bit is a layer of the operators' façade (engine/aten), which a
-// call on the tensor enters before it reaches the operator itself. Plain tensors have none.
+// Keys describe a tensor other than a plain dense one: each bit is a dispatch key (engine/aten), and a call on the tensor passes through the code for
+// the key before it reaches the kernel. Plain tensors have none.
 type Keys uint16
 
-// The keys, in the order in which their layers are entered. Tensors of transforms come first, whatever the tensors are that they stand for.
-// Sparse tensors are made of dense parts, on which their layers call operators, and it is these that have gradients.
+// The keys, in the order in which their layers are entered. Tensors of transforms come first, whatever the tensors are that they represent. Sparse
+// tensors are made of dense parts, on which their layers call operators, and it is these that have gradients.
 const (
 	Transformed Keys = 1 << iota
 	Autocast         // of calls, not of tensors: operators whose arguments are converted to other dtypes
@@ -64,21 +64,22 @@ func (t *Tensor) WithLazy(lazy Keys) *Tensor {
 // CountLike makes t count in promotion as other does.
 func (t *Tensor) CountLike(other *Tensor) { t.kind.zeroDim = other.kind.zeroDim }
 
-// History is what the layer of gradients keeps with a tensor, and shares with its aliases: it counts them.
+// History is the autograd metadata of a tensor, shared by its aliases and reference-counted.
 type History interface {
 	Retain()
 	Release()
-	Describe() (call string, wanted bool) // the recorded call that made the tensor, "" for none, and whether its gradient is wanted
+	Describe() (call string, wanted bool) // the operation that created the tensor, "" for none, and whether it requires grad
 	Moved(t *Tensor, written bool)        // t has another storage or geometry, which counts as a write or not
 }
 
-// Node is a recorded call, which its histories, later calls and whoever asks for it refer to.
+// Node is an operation on the autograd graph. Autograd metadata, later operations and callers refer to it.
 type Node interface {
-	Release()     // gives a reference up
+	Release()     // releases a reference
 	Name() string // of the call
 }
 
-// History of the tensor; nil where there is none. That of a tensor in parts is its values', and that of a transform's all examples'.
+// History returns the autograd metadata of the tensor, or nil. For a sparse tensor it is that of its values, and for a wrapped one that of all batch
+// elements.
 func (t *Tensor) History() History {
 	if t.kind.state == nil {
 		return t.kind.history
@@ -86,8 +87,8 @@ func (t *Tensor) History() History {
 	return t.Behind().kind.history
 }
 
-// SetHistory gives the tensor another history, whose reference it takes over, in place of the one that it had. Nil leaves it
-// without one, and without the key.
+// SetHistory returns the tensor another history, whose reference it takes over, in place of the one that it had. Nil leaves it without one, and
+// without the key.
 func (t *Tensor) SetHistory(h History) {
 	if b := t.Behind(); b != t {
 		b.SetHistory(h)
@@ -103,14 +104,13 @@ func (t *Tensor) SetHistory(h History) {
 	}
 }
 
-// WantGradient makes a tensor a leaf whose gradient is wanted. The layer of gradients sets it.
+// WantGradient makes a tensor a leaf that requires grad. Package autograd sets it.
 var WantGradient func(t *Tensor)
 
-// HideLeaf has programs that look at a graph not see a leaf, which only a derivative of its own is taken by. The layer of gradients
-// sets it.
+// HideLeaf hides a leaf, which only a nested derivative uses, from traversals of the graph. Package autograd sets it.
 var HideLeaf func(t *Tensor)
 
-// GradientWanted tells whether the tensor's gradient is wanted.
+// GradientWanted reports whether the tensor requires grad.
 func (t *Tensor) GradientWanted() bool {
 	h := t.History()
 	if h == nil {
@@ -120,7 +120,7 @@ func (t *Tensor) GradientWanted() bool {
 	return wanted || call != ""
 }
 
-// SlopeWanted tells whether the tensor's gradient is wanted, or that of one of its tangents.
+// SlopeWanted reports whether the tensor or one of its tangents requires grad.
 func (t *Tensor) SlopeWanted() bool {
 	w := t.Wrapped()
 	if w == nil {
@@ -129,21 +129,21 @@ func (t *Tensor) SlopeWanted() bool {
 	return w.Value.SlopeWanted() || w.Tangent != nil && w.Tangent.SlopeWanted()
 }
 
-// SetDetached notes that detach() gave the tensor: it is no view, and it and its views have another history than others over its memory.
+// SetDetached marks a result of detach(): it is not a view, and it and its views have different autograd metadata from other tensors over its memory.
 func (t *Tensor) SetDetached() { t.kind.detached, t.kind.viewing = detaches.Add(1), false }
 
 var detaches atomic.Uint64
 
-// Detached is the number of the detach() that gave the tensor, or what it is a view of; 0 for none.
+// Detached returns the number of the detach() that returned the tensor or its base, or 0 for none.
 func (t *Tensor) Detached() uint64 { return t.kind.detached }
 
-// Viewing tells whether the tensor was made as a view of another one.
+// Viewing reports whether the tensor was made as a view of another one.
 func (t *Tensor) Viewing() bool { return t.kind.viewing }
 
 // CountApart has writes to the tensor, and to the views that are made of it from now on, counted for these alone, not for others over the storage.
 func (t *Tensor) CountApart() { t.kind.writes = new(atomic.Int64) }
 
-// Version is how often operators have written to the tensor, or to what shares memory with it.
+// Version returns the number of writes by operators to the tensor and to tensors that share its memory.
 func (t *Tensor) Version() int64 {
 	if w := t.kind.writes; w != nil {
 		return t.storage.Version() + w.Load()
@@ -160,7 +160,7 @@ func (t *Tensor) Wrote() {
 	t.storage.Wrote()
 }
 
-// Plain is an alias without a history and without names.
+// Plain returns an alias without autograd metadata and names.
 func (t *Tensor) Plain() *Tensor {
 	a := t.Alias()
 	a.SetHistory(nil)
@@ -168,10 +168,10 @@ func (t *Tensor) Plain() *Tensor {
 	return a
 }
 
-// State is what the layers of the tensor's keys keep with it.
+// State returns the data of the tensor's dispatch keys.
 func (t *Tensor) State() any { return t.kind.state }
 
-// share gives an alias with keys its own references to what the layers keep.
+// share adds references to the metadata for an alias of the tensor.
 func (k *kind) share() {
 	if k.history != nil {
 		k.history.Retain()
@@ -184,7 +184,7 @@ func (k *kind) share() {
 	}
 }
 
-// leave gives up what the layers keep with a tensor that is being released.
+// leave releases the metadata of a tensor that is being released.
 func (t *Tensor) leave() {
 	if t.Parts() != nil {
 		t.leaveParts()
@@ -199,13 +199,13 @@ func (t *Tensor) leave() {
 	}
 }
 
-// kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
+// kind holds the metadata of a tensor other than its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
 	layout   Layout
 	detached uint64        // the number of the detach() that it comes from, or of which it is a view
 	viewing  bool          // it was made as a view of another tensor
-	writes   *atomic.Int64 // what counts writes to it and its views, nil where the storage does
-	wrapped  bool          // a wrapped number: stands for a plain number in promotion
+	writes   *atomic.Int64 // counts writes to the tensor and its views; nil if the storage does
+	wrapped  bool          // a wrapped number: represents a plain number in promotion
 	zeroDim  bool          // it counts in promotion as a tensor without dimensions, whatever it has
 	fixed    bool          // it is one that an operator's function made of a plain number, not one that was given as a tensor
 	keys     Keys

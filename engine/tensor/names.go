@@ -10,8 +10,8 @@ import (
 
 // Names of dimensions are lists with "" for a dimension without one. Lists are never changed once a tensor has them, so that aliases share them.
 
-// SetNames gives the tensor names of its dimensions, "" for one without; a list without any name, and nil, leave it unnamed. The list is
-// the tensor's from now on, and its aliases'.
+// SetNames returns the tensor names of its dimensions, "" for one without; a list without any name, and nil, leave it unnamed. The list is the
+// tensor's from now on, and its aliases'.
 func (t *Tensor) SetNames(names []string) {
 	t.kind.names, t.kind.keys = nil, t.kind.keys&^Named
 	if len(names) == len(t.sizes) && slices.ContainsFunc(names, func(name string) bool { return name != "" }) {
@@ -19,7 +19,7 @@ func (t *Tensor) SetNames(names []string) {
 	}
 }
 
-// Rename is SetNames, and refuses while a call on another thread uses the tensor.
+// Rename is SetNames, and rejects while a call on another thread uses the tensor.
 func (t *Tensor) Rename(op string, names []string) error {
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
@@ -38,7 +38,7 @@ func (t *Tensor) Names() []string {
 	return *t.kind.names
 }
 
-// RepeatedName is a name that is in a list twice, "" where there is none.
+// RepeatedName returns the first name that occurs twice in a list, or "".
 func RepeatedName(names []string) string {
 	for i, name := range names {
 		if name != "" && slices.Contains(names[:i], name) {
@@ -60,7 +60,7 @@ func NamesText(names []string) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// CheckNames refuses names that are no identifiers of ASCII letters, digits and underscores, and repeats.
+// CheckNames returns an error for names that are no identifiers of ASCII letters, digits and underscores, and repeats.
 func CheckNames(op string, names []string) error {
 	for _, name := range names {
 		if !identifier(name) {

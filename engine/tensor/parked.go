@@ -33,7 +33,7 @@ func (p *pool[T]) put(x *T) bool {
 	return room
 }
 
-// take gives the front object or the one that was put last, nil when there is none.
+// take returns the front object or the one that was put last, nil when there is none.
 func (p *pool[T]) take() (x *T) {
 	if p.front.Load() != nil {
 		if x = p.front.Swap(nil); x != nil {
@@ -49,7 +49,7 @@ func (p *pool[T]) take() (x *T) {
 	return x
 }
 
-// all locks the pool and gives what it has, which is all in free then.
+// all locks the pool and returns its objects, all of which are in free then.
 func (p *pool[T]) all() []*T {
 	p.Lock()
 	if x := p.front.Swap(nil); x != nil {
@@ -104,7 +104,7 @@ func takeParked(nbytes int64, dev device.Device, strides []int64) *allocation {
 	return parked[storage.ParkClass(nbytes)].take()
 }
 
-// Held counts what is parked.
+// Held returns the number and size of pooled storages.
 func (parking) Held() (storages, bytes int64) {
 	for i := range parked {
 		list := &parked[i]
@@ -117,7 +117,7 @@ func (parking) Held() (storages, bytes int64) {
 	return storages, bytes
 }
 
-// Empty frees what is parked.
+// Empty frees the pooled storages.
 func (parking) Empty() {
 	for i := range parked {
 		list := &parked[i]
@@ -134,7 +134,7 @@ func parkView(t *Tensor) {
 	parkedViews.put(t)
 }
 
-// takeView gives a tensor without storage and dimensions.
+// takeView returns a tensor without storage and dimensions.
 func takeView() *Tensor {
 	if t := parkedViews.take(); t != nil {
 		return t

@@ -24,7 +24,7 @@ func (l Layout) String() string {
 	return layoutNames[l]
 }
 
-// Parts are what a sparse tensor keeps in place of elements: dense tensors, which are its own.
+// Parts are the components of a sparse tensor: dense tensors, which it owns.
 type Parts struct {
 	Indices   []*Tensor // COO: a matrix with a column for each entry; else the compressed indices and the plain ones
 	Values    *Tensor
@@ -136,7 +136,7 @@ func Assemble(op string, l Layout, sizes []int64, p Parts) (*Tensor, error) {
 	return t, nil
 }
 
-// Replace gives a sparse tensor sizes and parts in place of its own: aliases of p's, of the tensor's dtype.
+// Replace replaces the sizes and parts of a sparse tensor by the given ones: aliases of p's, of the tensor's dtype.
 func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 	if p.Values.dtype != t.dtype {
 		return status.Runtimef("%s: result type %v can't be cast to the desired output type %v", op, p.Values.dtype, t.dtype)
@@ -173,7 +173,7 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 	return nil
 }
 
-// replaceParts gives a sparse tensor the entries of another one of its dtype, and leaves its values the history that they have.
+// replaceParts replaces the entries of a sparse tensor by those of another one of its dtype. Its values keep their autograd metadata.
 func (t *Tensor) replaceParts(op string, other *Tensor) error {
 	p := *other.Parts()
 	p.Values = p.Values.Alias()
@@ -186,7 +186,8 @@ func (t *Tensor) replaceParts(op string, other *Tensor) error {
 	return t.Replace(op, other.sizes, p)
 }
 
-// CheckParts refuses a sparse tensor whose parts do not fit, such as one that a file claims to have. The layer of sparse tensors sets it.
+// CheckParts returns an error for a sparse tensor whose parts do not fit, such as one that a file claims to have. The layer of sparse tensors sets
+// it.
 var CheckParts = func(op string, t *Tensor) error {
 	return status.NotImplementedf("%s: nothing here knows tensors of layout %v", op, t.Layout())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Quantizer says which numbers the integers of a quantized tensor stand for: (integer - zero point) * scale. It is never changed once a
-// tensor has it, so that aliases share it.
+// Quantizer says which numbers the integers of a quantized tensor represent: (integer - zero point) * scale. It is never changed once a tensor has
+// it, so that aliases share it.
 type Quantizer struct {
 	Scales []float64 // one, or one for each index along Axis
 	Zeros  []int64
@@ -22,7 +22,7 @@ func PerTensor(scale float64, zero int64) *Quantizer {
 	return &Quantizer{Scales: []float64{scale}, Zeros: []int64{zero}, Axis: -1}
 }
 
-// PerChannel tells whether each index along an axis has a scale of its own.
+// PerChannel reports whether each index along an axis has a separate scale.
 func (q *Quantizer) PerChannel() bool { return q.Axis >= 0 }
 
 // Scheme is the name that PyTorch has for the kind of quantizer.
@@ -33,7 +33,7 @@ func (q *Quantizer) Scheme() string {
 	return "per_tensor_affine"
 }
 
-// Equal tells whether two quantizers say the same.
+// Equal reports whether two quantizers say the same.
 func (q *Quantizer) Equal(other *Quantizer) bool {
 	return q.Axis == other.Axis && slices.Equal(q.Scales, other.Scales) && slices.Equal(q.Zeros, other.Zeros)
 }
@@ -69,7 +69,7 @@ func (t *Tensor) AsQuantized(op string, d dtype.DType, q *Quantizer) (*Tensor, e
 	return a, nil
 }
 
-// SetQuantizer gives a quantized tensor another quantizer.
+// SetQuantizer returns a quantized tensor another quantizer.
 func (t *Tensor) SetQuantizer(op string, q *Quantizer) error {
 	if err := q.check(op, t.dtype, t.sizes); err != nil {
 		return err
@@ -78,14 +78,14 @@ func (t *Tensor) SetQuantizer(op string, q *Quantizer) error {
 	return nil
 }
 
-// check refuses a quantizer that tensors of a dtype and sizes cannot have.
+// check returns an error for a quantizer that tensors of a dtype and sizes cannot have.
 func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
 	if err := CheckQuantized(op, d); err != nil {
 		return err
 	}
 	lo, hi := d.StoredRange()
 	for i, scale := range q.Scales {
-		// Numbers are float32, which the scale and what is multiplied by instead of dividing by it must be.
+		// Kernels compute in float32: the scale and its reciprocal, which replaces a division, must be finite in it.
 		if s := float32(scale); !(s > 0) || math.IsInf(float64(s), 0) || math.IsInf(float64(1/s), 0) {
 			return status.Runtimef("%s: a scale must be positive, and finite as a float32 and its reciprocal are, but %s%v", op, q.place(i), scale)
 		}
@@ -105,7 +105,7 @@ func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
 	return nil
 }
 
-// CheckQuantized refuses dtypes that quantized tensors do not have.
+// CheckQuantized returns an error for dtypes that quantized tensors do not have.
 func CheckQuantized(op string, d dtype.DType) error {
 	switch {
 	case d == dtype.QUint4x2 || d == dtype.QUint2x4:
@@ -116,7 +116,7 @@ func CheckQuantized(op string, d dtype.DType) error {
 	return nil
 }
 
-// place is the beginning of what an error says of the i-th channel.
+// place returns the start of an error about channel i.
 func (q *Quantizer) place(i int) string {
 	if !q.PerChannel() {
 		return "got "

@@ -28,7 +28,7 @@ const (
 	BSC      Layout = 5
 )
 
-// inlineDims is the number of dimensions whose sizes and strides need no allocation of their own.
+// inlineDims is the number of dimensions for which sizes and strides are stored inside of the tensor.
 const inlineDims = 5
 
 // Tensor is a view of a storage. It holds one reference to the storage, which Release gives up.
@@ -55,7 +55,7 @@ type allocation struct {
 	own storage.Storage
 }
 
-// setGeometry gives t sizes and strides, in its own memory when they fit. Strides that are nil are row-major.
+// setGeometry returns t sizes and strides, in its own memory when they fit. Strides that are nil are row-major.
 func (t *Tensor) setGeometry(sizes, strides []int64) {
 	n := len(sizes)
 	if n <= inlineDims {
@@ -174,8 +174,8 @@ func New(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, o
 	return t, nil
 }
 
-// Wrapper makes a tensor on dev with sizes and without elements of its own: those of a kind that keeps them in parts, as state
-// beside its keys. Its strides are 0, over a storage of one element that has no bytes.
+// Wrapper returns a tensor on dev with sizes and without elements, for tensor kinds that keep their elements in the state of their dispatch key. Its
+// strides are 0, over a storage of zero bytes.
 func Wrapper(op string, sizes []int64, d dtype.DType, dev device.Device, l Layout) (*Tensor, error) {
 	t, err := Empty(op, nil, d, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
@@ -189,7 +189,7 @@ func Wrapper(op string, sizes []int64, d dtype.DType, dev device.Device, l Layou
 	return t, nil
 }
 
-// wrap gives a wrapper sizes.
+// wrap returns a wrapper sizes.
 func (t *Tensor) wrap(op string, sizes []int64) error {
 	strides := make([]int64, len(sizes))
 	numel, reach, err := checkGeometry(op, t.storage, t.dtype, sizes, strides, 0)
@@ -225,8 +225,8 @@ func FromExternal(op string, data unsafe.Pointer, nbytes int64, d dtype.DType, s
 	return t, nil
 }
 
-// checkGeometry proves that a geometry stays inside a storage, and tells how many elements it has and how many bytes of the
-// storage it reaches into. The lists in its messages are copies, so that a caller's lists may live on the stack.
+// checkGeometry proves that a geometry stays inside a storage, and reports how many elements it has and how many bytes of the storage it reaches
+// into. The lists in its messages are copies, so that a caller's lists may live on the stack.
 func checkGeometry(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) (numel, reach int64, err error) {
 	if len(sizes) != len(strides) {
 		return 0, 0, status.Runtimef("%s: sizes %v and strides %v must have the same length", op, slices.Clone(sizes), slices.Clone(strides))
@@ -273,11 +273,11 @@ func (t *Tensor) ViewAs(op string, d dtype.DType, sizes, strides []int64, offset
 	return v, err
 }
 
-// UsedElsewhere tells whether a call of another thread uses a tensor. Whoever lets threads in sets it.
+// UsedElsewhere reports whether a call on another thread uses a tensor. The layer that accepts calls sets it.
 var UsedElsewhere = func(*Tensor) bool { return false }
 
-// UsedByOthers returns whether another running call uses a tensor that contains t: a call on another thread, or one that runs the present call
-// in a hook. Whoever lets threads in sets it.
+// UsedByOthers reports whether another running call uses a tensor that contains t: a call on another thread, or one that runs the present call in a
+// hook. The layer that accepts calls sets it.
 var UsedByOthers = func(*Tensor) bool { return false }
 
 // checkUnused returns an error if another running call uses t, whose parts, values or tangent the present call is about to release.
@@ -288,11 +288,11 @@ func (t *Tensor) checkUnused(op, change string) error {
 	return nil
 }
 
-// Busy tells whether the tensor's geometry is being changed, or the bytes of its storage moved.
+// Busy reports whether the tensor's geometry is being changed, or the bytes of its storage moved.
 func (t *Tensor) Busy() bool { return t.changing.Load() != 0 || t.storage.Moving() }
 
-// Ready tells whether a call can begin to use the tensor: it is not busy, and its storage, which can be made smaller under its
-// tensors, still has all bytes that it reaches.
+// Ready reports whether a call can begin to use the tensor: it is not busy, and its storage, which can be made smaller under its tensors, still has
+// all bytes that it reaches.
 func (t *Tensor) Ready() bool { return !t.Busy() && t.reach <= t.storage.Nbytes() }
 
 // Unready is the error of op, which needs the tensor and finds it not ready.
@@ -315,7 +315,7 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	return t.set(op, s, d, sizes, strides, offset, true)
 }
 
-// set is Set, and tells the tensor's history of it: as of a write, or not.
+// set is Set. It notifies the autograd metadata, of a write if written is set.
 func (t *Tensor) set(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64, written bool) error {
 	numel, reach, err := checkGeometry(op, s, d, sizes, strides, offset)
 	if err != nil {
@@ -327,7 +327,7 @@ func (t *Tensor) set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait for that call to end", op, t.sizes)
 	}
 	t.move(s, d, sizes, strides, offset, numel, reach)
-	t.kind.wrapped, t.kind.fixed = false, false // a number stays one as long as nobody gives it another shape or storage
+	t.kind.wrapped, t.kind.fixed = false, false // a scalar stays one as long as its shape and storage are not replaced
 	if names := t.Names(); len(names) != len(sizes) {
 		t.SetNames(nil)
 	}
@@ -352,13 +352,12 @@ func (t *Tensor) moved(written bool) {
 	}
 }
 
-// Follow makes an alias of t, which a history keeps, what t has become.
+// Follow updates an alias of t, which autograd keeps, to the new storage and geometry of t.
 func (t *Tensor) Follow(now *Tensor) {
 	t.move(now.storage, now.dtype, now.sizes, now.strides, now.offset, now.numel, now.reach)
 }
 
-// Become makes t the tensor that other is, which must be of the same kind; its history and the names that fit it stay. Nothing
-// changes on an error.
+// Become replaces t by other, which must be of the same kind. t keeps its autograd metadata, and its names if they fit. On an error, nothing changes.
 func (t *Tensor) Become(op string, other *Tensor) error {
 	if a, b := t.what(), other.what(); a != b || (t.kind.keys^other.kind.keys)&(Extension1|Extension2) != 0 {
 		return status.Runtimef("%s: a %s tensor cannot become a %s one; convert that first", op, a, b)
@@ -379,7 +378,7 @@ func (t *Tensor) Become(op string, other *Tensor) error {
 	return nil
 }
 
-// what says in a word which kind of tensors t is one of.
+// what returns the name of t's kind for errors.
 func (t *Tensor) what() string {
 	if t.kind.keys&Quantized != 0 {
 		return "quantized"
@@ -392,7 +391,7 @@ func (t *Tensor) SetGeometry(op string, sizes, strides []int64, offset int64) er
 	return t.Set(op, t.storage, t.dtype, sizes, strides, offset)
 }
 
-// Resize gives t contiguous strides for sizes, growing its storage where they reach further.
+// Resize returns t contiguous strides for sizes, growing its storage where they reach further.
 func (t *Tensor) Resize(op string, sizes []int64) error {
 	return t.ResizeStrided(op, sizes, shape.ContiguousStrides(sizes))
 }
@@ -411,7 +410,7 @@ func (t *Tensor) ResizeStrided(op string, sizes, strides []int64) error {
 	return t.SetGeometry(op, sizes, strides, t.offset)
 }
 
-// CheckResize refuses sizes that Resize cannot give t.
+// CheckResize returns an error for sizes to which Resize cannot resize t.
 func (t *Tensor) CheckResize(op string, sizes []int64) error {
 	need, err := t.needs(op, sizes, shape.ContiguousStrides(sizes))
 	if err != nil || need <= t.storage.Nbytes() {
@@ -469,7 +468,7 @@ func WrappedNumber(s dtype.Scalar) (*Tensor, error) {
 	return t, nil
 }
 
-// FixedNumber makes a WrappedNumber of an operator's own: a constant, which what the operator records keeps as long as it is there.
+// FixedNumber returns a WrappedNumber that an operator creates: a constant that autograd saves without a copy.
 func FixedNumber(s dtype.Scalar) (*Tensor, error) {
 	t, err := WrappedNumber(s)
 	if err != nil {
@@ -479,10 +478,10 @@ func FixedNumber(s dtype.Scalar) (*Tensor, error) {
 	return t, nil
 }
 
-// Release gives up the tensor's reference to its storage. The tensor must not be used afterwards.
+// Release releases the tensor's reference to its storage. The tensor must not be used afterwards.
 func (t *Tensor) Release() { t.release() }
 
-// release is Release, and tells whether the reference was the last.
+// release is Release, and reports whether the reference was the last.
 func (t *Tensor) release() bool {
 	if t == nil || t.storage == nil {
 		return false
@@ -504,7 +503,7 @@ func (t *Tensor) DType() dtype.DType { return t.dtype }
 // Device is where the tensor is: its storage's, or that of a wrapper's parts.
 func (t *Tensor) Device() device.Device { return t.device }
 
-// IsMeta tells whether the tensor has no bytes.
+// IsMeta reports whether the tensor has no bytes.
 func (t *Tensor) IsMeta() bool { return t.device.Type == device.Meta }
 
 // Layout of the tensor.
@@ -525,10 +524,10 @@ func (t *Tensor) Offset() int64 { return t.offset }
 // Numel is the number of elements.
 func (t *Tensor) Numel() int64 { return t.numel }
 
-// IsWrappedNumber tells whether the tensor stands for a plain number.
+// IsWrappedNumber reports whether the tensor represents a plain number.
 func (t *Tensor) IsWrappedNumber() bool { return t.kind.wrapped }
 
-// IsFixedNumber tells whether the tensor is a FixedNumber.
+// IsFixedNumber reports whether the tensor is a FixedNumber.
 func (t *Tensor) IsFixedNumber() bool { return t.kind.fixed }
 
 // Rank is the tensor's weight in promotion.
@@ -542,10 +541,10 @@ func (t *Tensor) Rank() dtype.Rank {
 	return dtype.Dimensioned
 }
 
-// IsContiguous tells whether the elements lie in row-major order without gaps.
+// IsContiguous reports whether the elements are contiguous in row-major order.
 func (t *Tensor) IsContiguous() bool { return t.contiguous }
 
-// IsFormat tells whether the elements lie in memory format f without gaps.
+// IsFormat reports whether the elements are contiguous in memory format f.
 func (t *Tensor) IsFormat(f shape.MemoryFormat) bool { return shape.IsFormat(t.sizes, t.strides, f) }
 
 // Data is the address of the first element; nil when there are no bytes.

@@ -152,7 +152,7 @@ func TestNumberGivenAnotherShape(t *testing.T) {
 	assert.Equal(t, int64(3), number.Item().I)
 }
 
-// Of two threads that change a tensor's geometry one is refused, and takes back nothing of what the other says to those that come.
+// If two threads change a tensor's geometry, one gets an error, which does not reset the state of the other's change.
 func TestChangeIsToldUntilItEnds(t *testing.T) {
 	x, err := tensor.Empty("test", []int64{4}, dtype.Float32, device.Host)
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestChangeIsToldUntilItEnds(t *testing.T) {
 	refused := false
 	tensor.UsedElsewhere = func(*tensor.Tensor) bool {
 		if refused {
-			return true // the other thread's change, which meets this one
+			return true // the other thread's concurrent change
 		}
 		refused = true
 		require.ErrorContains(t, change(2), "in use by a call on another thread")
@@ -174,8 +174,7 @@ func TestChangeIsToldUntilItEnds(t *testing.T) {
 	require.False(t, x.Busy())
 }
 
-// A tensor is where it was made to be, and so are its views: not where the bytes of its storage are, of which a kind that
-// keeps its elements in parts has none.
+// A wrapper and its views are on the device that they were created for, not on that of the storage, which has no bytes.
 func TestWrappersHaveADeviceAndNoElements(t *testing.T) {
 	before := storage.MemoryStats()
 	second := device.Device{Type: device.XLA, Index: 1}

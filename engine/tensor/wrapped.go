@@ -10,43 +10,43 @@ import (
 	"github.com/libtensor/libtensor/engine/storage"
 )
 
-// Level is a transform that is under way: a function that is called for many examples at once, or with tangents beside its numbers.
+// Level is an active functorch transform: a function that is called for all batch elements at once (vmap), or with tangents (jvp).
 type Level struct {
 	Number     uint32 // larger than those of the levels around it
 	Outer      *Level // the one that this began in; nil for none
-	Forward    bool   // it is one of forward differentiation; what follows is not for those
+	Forward    bool   // of jvp; the fields below are for vmap
 	Size       int64  // how many examples there are
-	Randomness string // what becomes of random operators: error, same or different
+	Randomness string // treatment of random operators: error, same or different
 	over       atomic.Bool
 }
 
-// End tells that the transform has come to its end.
+// End marks the transform as finished.
 func (l *Level) End() { l.over.Store(true) }
 
-// Over tells whether it has.
+// Over reports whether it has.
 func (l *Level) Over() bool { return l.over.Load() }
 
-// Wrapped is what a tensor of a transform keeps: all examples where it stands for one, and in forward differentiation its primal and its
-// tangent. These can be tensors of a transform around.
+// Wrapped is the state of a tensor wrapped at a transform level: in vmap all batch elements, in jvp the primal and the tangent. These can be wrapped
+// at an outer level.
 type Wrapped struct {
 	Value   *Tensor // the examples, along its first dimension, or the primal
-	Tangent *Tensor // nil of a tensor that stands for an example
+	Tangent *Tensor // nil of a tensor that represents an example
 	Still   *Still  // of a tangent that no operator has to look at; nil for others
 	Level   *Level
 	Fixed   bool // elements of the primal share memory, which those of the tangent do not: neither is written to
 }
 
-// Still tells whether a tangent is zeros that nothing was written to yet. What shares the memory of a tangent shares it.
+// Still reports whether a tangent is zero and was never written to. Aliases of a tangent share it.
 type Still struct{ moves atomic.Bool }
 
-// Move tells that something is about to be written to the tangent.
+// Move marks the tangent as no longer zero. Call it before a write.
 func (s *Still) Move() {
 	if s != nil {
 		s.moves.Store(true)
 	}
 }
 
-// Moves tells whether the tangent can be others than zeros.
+// Moves reports whether the tangent can be others than zeros.
 func (s *Still) Moves() bool { return s == nil || s.moves.Load() }
 
 // Wrapped is what t keeps as the tensor of a transform; nil of any other.
@@ -58,13 +58,13 @@ func (t *Tensor) Wrapped() *Wrapped {
 	return w
 }
 
-// MappedBy tells whether the transform of a number maps over t, at whatever level of the stack.
+// MappedBy reports whether the transform of a number maps over t, at whatever level of the stack.
 func (t *Tensor) MappedBy(number int64) bool {
 	w := t.Wrapped()
 	return w != nil && (int64(w.Level.Number) == number || w.Value.MappedBy(number) || w.Tangent.MappedBy(number))
 }
 
-// SpreadOver tells whether each example of a transform has a tensor of its own, of the primal and of the tangent.
+// SpreadOver reports whether each batch element of a transform has a separate primal and tangent.
 func (t *Tensor) SpreadOver(l *Level) bool {
 	w := t.Wrapped()
 	return w != nil && (w.Level == l || w.Value.SpreadOver(l) && (w.Tangent == nil || w.Tangent.SpreadOver(l)))
@@ -80,7 +80,8 @@ func (t *Tensor) Dual() *Level {
 	return nil
 }
 
-// Behind is the tensor that has the elements and the history of t: the values of a sparse one, all examples or the primal of a transform's.
+// Behind returns the tensor with the elements and the autograd metadata of t: the values of a sparse tensor, and all batch elements or the primal of
+// a wrapped one.
 func (t *Tensor) Behind() *Tensor {
 	switch s := t.kind.state.(type) {
 	case *Parts:
@@ -91,8 +92,8 @@ func (t *Tensor) Behind() *Tensor {
 	return t
 }
 
-// Holding finds the tensors that the program holds over a storage, and those of transforms that it holds, and keeps them until the call ends.
-// Whoever gives the program its tensors sets it.
+// Holding returns the tensors over a storage that the application holds, and the wrapped tensors that contain such ones, and keeps them until the
+// call ends. The layer that accepts calls sets it.
 var Holding = func(*storage.Storage) []*Tensor { return nil }
 
 // Each are the tensors that t is made of by transforms inside of one, of all with nil: itself, or all examples, or the primal and the tangent.
@@ -111,7 +112,7 @@ func (t *Tensor) each(around *Level, yield func(*Tensor) bool) bool {
 	return w.Value.each(around, yield) && w.Tangent.each(around, yield)
 }
 
-// Wrap makes a tensor that stands for one of the examples along the first dimension of value, of which it has an alias.
+// Wrap makes a tensor that represents one of the examples along the first dimension of value, of which it has an alias.
 func Wrap(op string, value *Tensor, l *Level) (*Tensor, error) {
 	if value.Dim() == 0 || value.sizes[0] != l.Size {
 		return nil, status.Runtimef("%s: sizes %v have no first dimension of %d examples", op, value.sizes, l.Size)
@@ -141,7 +142,7 @@ func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, 
 	return primal.wrapper(op, primal.sizes, primal.strides, &Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
 }
 
-// BecomePair makes t itself a pair of what it is and a tangent. Nobody else may see its memory, which others would see without the tangent.
+// BecomePair makes t itself a pair of its present value and a tangent. No other tensor may share its memory, since it would lack the tangent.
 func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 	primal := t.Alias()
 	defer primal.Release()
@@ -193,7 +194,7 @@ func (t *Tensor) Contains(part *Tensor) bool {
 	return w != nil && (w.Value.Contains(part) || w.Tangent.Contains(part))
 }
 
-// Alone tells whether nobody else sees the memory of t.
+// Alone reports whether nobody else sees the memory of t.
 func (t *Tensor) Alone() bool {
 	w := t.Wrapped()
 	return t.storage.Refs() == 1 && (w == nil || w.Value.Alone() && (w.Tangent == nil || w.Tangent.Alone()))
@@ -217,7 +218,7 @@ func (t *Tensor) countsZeroDim() {
 	}
 }
 
-// wrappable refuses kinds of tensors that transforms have no wrappers of.
+// wrappable returns an error for kinds of tensors that transforms have no wrappers of.
 func (t *Tensor) wrappable(op, transform string) error {
 	switch {
 	case t.Parts() != nil, t.Quantizer() != nil:
@@ -239,7 +240,7 @@ func (t *Tensor) wrapper(op string, sizes, strides []int64, w *Wrapped) (*Tensor
 	return made, nil
 }
 
-// share is w with references of its own.
+// share returns w with new references.
 func (w *Wrapped) share() *Wrapped {
 	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level, Fixed: w.Fixed}
 	if w.Tangent != nil {

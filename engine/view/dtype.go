@@ -48,7 +48,7 @@ func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	return cast(op, t, d, g)
 }
 
-// Raw sees t's elements as plain bytes, in elements of the same size, through a geometry of their own.
+// Raw views t's elements as integers of the same width, with the given sizes and strides.
 func Raw(op string, t *tensor.Tensor, sizes, strides []int64) (*tensor.Tensor, error) {
 	return t.ViewAs(op, t.DType().Raw(), sizes, strides, t.Offset())
 }

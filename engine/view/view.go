@@ -88,7 +88,7 @@ func Narrow(op string, t *tensor.Tensor, dim, start, length int64) (*tensor.Tens
 	return As(op, t, g)
 }
 
-// Start is where length positions of a dimension of size n begin, of which start, counted from either end, tells the first.
+// Start returns the start of a range of length positions in a dimension of size n; start may count from the end.
 func Start(op string, n, start, length int64) (int64, error) {
 	if length < 0 {
 		return 0, status.Runtimef("%s: length must be non-negative, but got %d", op, length)
@@ -105,7 +105,7 @@ func Start(op string, n, start, length int64) (int64, error) {
 	return start, nil
 }
 
-// Unfold sees every window of size positions of a dimension, step apart; the positions in a window become the last dimension.
+// Unfold views the windows of size positions of a dimension, at a distance of step; the positions in a window become the last dimension.
 func Unfold(op string, t *tensor.Tensor, dim, size, step int64) (*tensor.Tensor, error) {
 	d, err := shape.WrapDim(op, dim, t.Dim())
 	if err != nil {
@@ -149,7 +149,7 @@ func Diagonal(op string, t *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Te
 	return As(op, t, Of(t).Diagonal(offset, a, b))
 }
 
-// Transpose sees two dimensions exchanged; in place where there is an out.
+// Transpose views t with two dimensions exchanged; with out in place.
 func Transpose(op string, out, t *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	a, err := shape.WrapDim(op, dim0, t.Dim())
 	if err != nil {
@@ -175,7 +175,7 @@ func Permute(op string, t *tensor.Tensor, order ...int) (*tensor.Tensor, error) 
 	return As(op, t, g)
 }
 
-// Movedim sees the dimensions of source at the places of destination; the others keep their order.
+// Movedim views t with the dimensions of source at the positions of destination; the others keep their order.
 func Movedim(op string, t *tensor.Tensor, source, destination []int64) (*tensor.Tensor, error) {
 	order, err := shape.Moved(op, t.Dim(), source, destination)
 	if err != nil {
@@ -184,7 +184,7 @@ func Movedim(op string, t *tensor.Tensor, source, destination []int64) (*tensor.
 	return Permute(op, t, order...)
 }
 
-// Unsqueeze sees a new dimension of size 1 before dimension dim of the result; in place where there is an out.
+// Unsqueeze views t with a new dimension of size 1 before dimension dim; with out in place.
 func Unsqueeze(op string, out, t *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	d, err := shape.WrapDim(op, dim, t.Dim()+1)
 	if err != nil {
@@ -193,7 +193,7 @@ func Unsqueeze(op string, out, t *tensor.Tensor, dim int64) (*tensor.Tensor, err
 	return In(op, out, t, Of(t).Insert(d))
 }
 
-// Squeeze sees t without those of its dimensions of size 1 that drop names; in place where there is an out.
+// Squeeze views t without the dimensions of size 1 for which drop is true; with out in place.
 func Squeeze(op string, out, t *tensor.Tensor, drop func(d int) bool) (*tensor.Tensor, error) {
 	g := Of(t)
 	for d := t.Dim() - 1; d >= 0; d-- {
@@ -204,7 +204,7 @@ func Squeeze(op string, out, t *tensor.Tensor, drop func(d int) bool) (*tensor.T
 	return In(op, out, t, g)
 }
 
-// AtLeast1d sees a zero-dim tensor as one of size 1, and others as they are.
+// AtLeast1d views a zero-dim tensor as one of size 1, and returns others unchanged.
 func AtLeast1d(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t.Dim() == 0 {
 		return Unsqueeze(op, nil, t, 0)

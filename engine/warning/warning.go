@@ -12,11 +12,11 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Program hears warnings, on the thread that made the call.
+// Program receives warnings, on the thread of the call.
 type Program interface {
-	// Listens tells whether anybody does.
+	// Listens reports whether anybody does.
 	Listens() bool
-	// Warn hands a warning over; it gives the error of a program that refuses.
+	// Warn passes a warning to the handler and returns the handler's error.
 	Warn(kind, text string) error
 }
 
@@ -25,7 +25,7 @@ var program Program
 // Serve sets the program, before any call.
 func Serve(p Program) { program = p }
 
-// How often a program hears a warning.
+// how is the number of times that a warning is reported.
 type how uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 
 // Kind is one thing that programs are warned of. docs/warnings.md has a row for each.
 type Kind struct {
-	Name  string // by which programs tell kinds apart; it never changes
+	Name  string // an identifier of the kind for programs; it never changes
 	often how
 	given sync.Map // the operators that it was given for, "" for all
 }
@@ -74,14 +74,14 @@ var always atomic.Bool
 
 func init() { inherit.Value(&always) }
 
-// SetAlways sets whether programs hear every time what they else hear once.
+// SetAlways sets whether warnings that are otherwise reported once are reported every time.
 func SetAlways(on bool) { always.Store(on) }
 
-// Always tells whether they do.
+// Always reports whether they do.
 func Always() bool { return always.Load() }
 
-// Of warns of a call of op, in the words that follow its name. The error is the program's, which refuses the call; what it refuses has not
-// been given, so that it hears it again.
+// Of warns about a call of op; the message follows its name. An error of the handler makes the call fail; the warning does not count as reported then
+// and is repeated.
 func (k *Kind) Of(op, format string, args ...any) error {
 	if program == nil || !program.Listens() {
 		return nil

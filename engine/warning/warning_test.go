@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listener hears warnings in the place of a program.
+// listener receives warnings as a program does.
 type listener struct {
 	deaf   bool
 	heard  []string

@@ -1,5 +1,5 @@
-// Dimensions with names: operators keep them, and refuse those that are not there.
-// cc names.c -ltensor
+// Dimensions with names: operators keep them, and reject those that are not there. cc names.c
+// -ltensor
 #include <stdio.h>
 #include <tensor.h>
 

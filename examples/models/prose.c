@@ -1,5 +1,5 @@
 // A small transformer writes prose, letter after letter, in C: prose FOLDER. The same steps as
-// prose.py; writes the scores of the beginning, and both texts, to prose.c.bin.
+// prose.py; writes the scores of the beginning, and both strings, to prose.c.bin.
 #include "model.h"
 
 static const char BEGINNING[] = "A tensor ";

@@ -1,5 +1,5 @@
-// A small transformer writes prose, letter after letter, in Node: node prose.js FOLDER. The same steps as prose.py; writes the scores of the
-// beginning, and both texts, to prose.node.bin.
+// A small transformer writes prose, letter after letter, in Node: node prose.js FOLDER. The same steps as prose.py; writes the scores of
+// the beginning, and both strings, to prose.node.bin.
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');

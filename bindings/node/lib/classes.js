@@ -35,7 +35,7 @@ function refuse(message) {
 let native;
 let numberOf, ownNumber, setNumber;
 
-// Gives objects of the classes below a private field: what a constructor returns is what the fields of a subclass go to.
+// Returns objects of the classes below a private field: what a constructor returns is what the fields of a subclass go to.
 class Given {
   constructor(object) {
     return object;

@@ -129,7 +129,8 @@ function opened(look) {
   }
 }
 
-// Bytes without a type of their own, seen as elements of dtype: bytes unless given. A view begins where elements may; a copy is one of any bytes.
+// Bytes without a type of their own, seen as elements of dtype: bytes by default. A view begins where elements may; a copy is one of any
+// bytes.
 function viewOf(data, dtype, share) {
   const View = views[dtype];
   if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}; quantizePerTensor() makes such tensors of numbers`);

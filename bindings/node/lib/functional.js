@@ -1,7 +1,7 @@
 'use strict';
 
 // Whole Jacobians and Hessians of functions of tensors, and products with them, under the names of torch.autograd.functional: a function
-// gets a tensor or several, and gives a tensor or an array of them.
+// gets a tensor or several, and returns a tensor or an array of them.
 const native = require('./native.js');
 const func = require('./func.js');
 const { checkFunction } = require('./graph.js');

@@ -59,7 +59,7 @@ function replacement(op, made) {
   return made;
 }
 
-// The same for several gradients, where null stands for a gradient of zeros.
+// The same for several gradients, where null represents a gradient of zeros.
 function replacements(op, grads, made) {
   if (made === undefined || made === null) return null;
   if (!Array.isArray(made)) throw typeError(`${op}: the hook must give an array of gradients or nothing, not ${kindOf(made)}`);

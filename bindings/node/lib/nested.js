@@ -23,7 +23,7 @@ function shapeOf(data) {
   return shape;
 }
 
-// Copies the numbers of an array from index i on. Gives the index of what is none.
+// Copies the numbers of an array from index i on. Returns the index of what is none.
 function fill(numbers, first, row, i, count) {
   for (; i < count; i++) {
     const value = row[i];
@@ -33,8 +33,8 @@ function fill(numbers, first, row, i, count) {
   return i;
 }
 
-// What the library is told. There is room for regular arrays and a little more: where it does not suffice, the library has seen enough
-// to refuse.
+// What the library is told. There is room for regular arrays and a little more: where it does not suffice, the library has seen enough to
+// reject.
 class Notes {
   constructor(shape) {
     let arrays = 1;
@@ -118,7 +118,7 @@ class Notes {
     return true;
   }
 
-  // Numbers and what else may stand for them.
+  // Numbers and what else may represent them.
   row(level, count) {
     if (this.at + count > this.numbers.length) return false;
     const first = this.at;
@@ -147,7 +147,7 @@ class Notes {
     return true;
   }
 
-  // An array after numbers: the library refuses it.
+  // An array after numbers: the library rejects it.
   broken(count, i, array) {
     this.tokens[this.used - 1] = -1 - count;
     return this.token(RUN) && this.token(i) && this.token(array.length) && false;

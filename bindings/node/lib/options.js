@@ -64,7 +64,7 @@ function kindOf(value) {
 
 const isDtype = (name) => typeof name === 'string' && native.dtypeSize(name) > 0;
 
-// The options of a call, each read once; what is none of the names is refused.
+// The options of a call, each read once; what is none of the names is rejected.
 function read(op, options, names) {
   if (options === undefined || options === null) return {};
   const isPlain = typeof options === 'object' && !Array.isArray(options) && !ArrayBuffer.isView(options) && !native.isTensor(options);

@@ -45,7 +45,7 @@ function setPrintoptions(given) {
   inNameOf('setPrintoptions', () => {
     const shown = native.zeros([]);
     try {
-      native.toString(shown, wanted); // refuses what it cannot be
+      native.toString(shown, wanted); // rejects what it cannot be
     } finally {
       shown.dispose();
     }

@@ -11,7 +11,7 @@ const { scope } = require('./scope.js');
 const tolerances = { float16: [1e-3, 1e-5], bfloat16: [1.6e-2, 1e-5], float32: [1.3e-6, 1e-5], float64: [1e-7, 1e-7], complex64: [1.3e-6, 1e-5], complex128: [1e-7, 1e-7] };
 const names = ['rtol', 'atol', 'equalNan', 'checkDevice', 'checkDtype', 'checkLayout', 'checkStride', 'msg'];
 
-// The larger of both dtypes' tolerances, unless given.
+// The larger of both dtypes' tolerances, by default.
 function allowed(actual, expected, { rtol, atol }) {
   if (rtol !== undefined) return [rtol, atol];
   const [a, b] = [actual, expected].map((t) => tolerances[t.dtype] ?? [0, 0]);

@@ -25,7 +25,7 @@ function refilled(tree, values) {
   return mapped(() => next.next().value, tree);
 }
 
-// Dimensions for each leaf of a structure, of which one can stand for a whole part; undefined where the forms differ.
+// Dimensions for each leaf of a structure, of which one can represent a whole part; undefined where the forms differ.
 function spread(dims, tree) {
   if (dims === null || Number.isInteger(dims)) return leaves(tree).map(() => dims);
   if (!isStructure(dims) || !isStructure(tree) || Array.isArray(dims) !== Array.isArray(tree)) return undefined;

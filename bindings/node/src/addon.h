@@ -1,7 +1,7 @@
 // The Node addon. table.c tells what JavaScript sees of the library's operators; call.c binds its
 // arguments to one and runs it, at once or, by async.c, on a thread of its own. One lt_env exists
 // per Node environment (the main thread, each worker). Files use each other one way only, from
-// addon.c at the top down to env.c (.ci/circles.py tells where they do not).
+// addon.c at the top down to env.c (.ci/circles.py reports where they do not).
 #ifndef LIBTENSOR_NODE_ADDON_H
 #define LIBTENSOR_NODE_ADDON_H
 
@@ -102,7 +102,7 @@ typedef struct lt_facts {
   const int64_t *sizes, *strides;
 } lt_facts;
 
-// What a JavaScript Tensor, Storage, Generator or Node stands for. Only its environment's thread
+// What a JavaScript Tensor, Storage, Generator or Node represents. Only its environment's thread
 // touches it.
 typedef struct lt_box {
   void *handle;
@@ -235,7 +235,7 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 // failure, after which the handle is freed.
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
 void lt_free_handle(lt_type kind, void *handle);
-// Gives a tensor to the object that waits for it; the number of its box, 0 on failure.
+// Returns a tensor to the object that waits for it; the number of its box, 0 on failure.
 int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
 // The box behind the number that an object has.
 lt_box *lt_box_of(lt_env *e, int32_t number);
@@ -251,7 +251,7 @@ void lt_begin_writing(lt_box *box);
 void lt_end_writing(lt_box *box);
 void lt_use(lt_box *box);
 void lt_unuse(napi_env env, lt_box *box);
-// Gives back memory of objects that nobody reaches before a call that needs more.
+// Returns back memory of objects that nobody reaches before a call that needs more.
 void lt_make_room(napi_env env, lt_env *e);
 // Tells V8 of external memory.
 void lt_account(napi_env env, lt_env *e, int64_t bytes);
@@ -273,7 +273,7 @@ struct lt_memory {
 // Accounts for a new box, which call, or NULL, made: a small tensor of its own by its bytes, all
 // else by the memory of the storage. Without memory for that the box is not accounted.
 void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call);
-// Gives a small tensor its memory, before others share it or an asynchronous call claims it.
+// Returns a small tensor its memory, before others share it or an asynchronous call claims it.
 void lt_track(napi_env env, lt_env *e, lt_box *box);
 void lt_detach(napi_env env, lt_env *e, lt_box *box);
 void lt_leave_memory(napi_env env, lt_env *e, lt_memory *memory);
@@ -421,7 +421,7 @@ bool lt_from_array(napi_env env, lt_call *call, const lt_argument *argument, con
 // Puts a value that fits into its C form; false with an exception pending.
 bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
                 lt_value *to);
-// The texts of an array of names, "" for null.
+// The strings of an array of names, "" for null.
 bool lt_convert_names(napi_env env, lt_call *call, const lt_js *js);
 napi_value lt_from_scalar(napi_env env, tensor_scalar scalar);
 napi_value lt_from_int(napi_env env, int64_t value);
@@ -537,7 +537,7 @@ typedef struct lt_graph {
 
 // Has a call work on copies of what lies in ArrayBuffers; false with an exception pending.
 bool lt_copy_operands(napi_env env, const lt_env *e, lt_call *call);
-// Gives what it wrote to them to its tensors; message is malloc's.
+// Returns what it wrote to them to its tensors; message is malloc's.
 tensor_status lt_copy_back(napi_env env, const lt_call *call, char **message);
 void lt_drop_copies(lt_call *call);
 // Whether a call writes a part of an ArrayBuffer that it uses as another tensor, too, which copies
@@ -548,7 +548,7 @@ bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph);
 void lt_release_graph(napi_env env, lt_graph *graph);
 // Whether a call may call functions of recorded calls, such as hooks.
 bool lt_runs_graph(const lt_call *call);
-// Refuses a run through what an ArrayBuffer had before it was transferred away; false with an
+// Rejects a run through what an ArrayBuffer had before it was transferred away; false with an
 // exception pending.
 bool lt_check_graph(napi_env env, const lt_call *call);
 // Who waits until asynchronous calls are done with tensors: those are told whose tensors none uses.
@@ -567,7 +567,7 @@ void lt_close_warnings(lt_env *e);
 // Has the warnings of the calls that follow told by an environment: a thread may have several.
 void lt_hear_warnings(lt_env *e);
 // Has a question answered by the environment's thread, where this one runs an asynchronous call:
-// *asked tells whether it does.
+// *asked reports whether it does.
 bool lt_ask(lt_question *question, bool *asked);
 
 #endif

@@ -141,7 +141,7 @@ static bool get_text(napi_env env, napi_value object, const char *name, char **t
   return napi_get_value_string_utf8(env, value, *text, length + 1, &length) == napi_ok;
 }
 
-// Gives the error the stack of the call: nothing of it is left when the call is done.
+// Returns the error the stack of the call: nothing of it is left when the call is done.
 static void show_caller(napi_env env, job *j, napi_value error) {
   napi_value caller, stack;
   char *own = NULL, *of_caller = NULL, *whole = NULL;
@@ -217,7 +217,7 @@ static void settle(napi_env env, job *j) {
   }
 }
 
-// Gives what the call wrote to copies to its tensors, in the modes that the call has.
+// Returns what the call wrote to copies to its tensors, in the modes that the call has.
 static void copy_back(napi_env env, job *j) {
   lt_modes before;
   if (!lt_read_modes(&before)) return;

@@ -1,5 +1,5 @@
 // Copies of what lies in ArrayBuffers, whose memory can be taken away while an asynchronous call
-// runs: the call works on the copies, and gives back what it wrote when it is done.
+// runs: the call works on the copies, and returns what it wrote when it is done.
 #include <stdio.h>
 
 #include "addon.h"

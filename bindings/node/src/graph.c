@@ -54,7 +54,7 @@ static const char *role_of(lt_access access) {
   return access == LT_READS ? "saved tensor" : "gradient";
 }
 
-// Refuses a tensor of the graph whose memory was taken away.
+// Rejects a tensor of the graph whose memory was taken away.
 static bool is_there(napi_env env, const lt_call *call, const tensor_t *t, lt_access access,
                      lt_graph *graph) {
   const lt_buffer *buffer = lt_buffer_of(env, lt_get_env(env), t);

@@ -69,7 +69,7 @@ static tensor_status tell_plain(const walk *w, lt_list *l, int64_t n) {
   return status;
 }
 
-// n numbers; fewer where not all were written down, because something before them is refused.
+// n numbers; fewer where not all were written down, because something before them is rejected.
 static tensor_status tell_run(napi_env env, walk *w, lt_list *l, int64_t n) {
   tensor_status status = TENSOR_OK;
   if (n > w->count - w->at) n = w->count - w->at;

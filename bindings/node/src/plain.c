@@ -1,4 +1,4 @@
-// Numbers, texts and words for dtypes, devices and layouts: what values are made of.
+// Numbers, strings and words for dtypes, devices and layouts: what values are made of.
 #include <stdio.h>
 
 #include "addon.h"

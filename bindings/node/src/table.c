@@ -95,7 +95,7 @@ static bool read_parameter(const lt_parameter *p, lt_argument *a) {
   return (a->name = camel(strcmp(p->name, "self") ? p->name : "input", false));
 }
 
-// The arguments that JavaScript gives: a function stands for a callback with its context and what
+// The arguments that JavaScript gives: a function represents a callback with its context and what
 // deletes that, which come last.
 static int given(const lt_operator *row) {
   for (int i = 0; i < row->count; i++)

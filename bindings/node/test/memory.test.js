@@ -157,7 +157,7 @@ test('data({ copy: true }) is memory of its own', () => {
   const copy = t.data({ copy: true });
   copy[0] = 7;
   assert.deepEqual(t.toArray(), [1.5, 2]);
-  t.untypedStorage().resize_(1000); // which a storage that data() has given out refuses
+  t.untypedStorage().resize_(1000); // which a storage that data() has given out rejects
   assert.throws(() => t.data({ copy: 1 }), { name: 'TypeError', message: /^data: option 'copy' must be a boolean/ });
   assert.throws(() => t.data({ dim: 1 }), { name: 'TypeError', message: /^data: there is no option 'dim'/ });
 });
@@ -391,7 +391,7 @@ test('tensors without dispose are collected', async () => {
   assert.equal(lt.memoryStats().inUse, inUse);
 });
 
-// Runs a script in a process of its own and gives what it prints, as JSON.
+// Runs a script in a process of its own and returns what it prints, as JSON.
 function measured(source) {
   const script = `const lt = require(${JSON.stringify(path.join(__dirname, '..'))}); ${source}`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 120_000 });

@@ -30,7 +30,7 @@ static int32_t fail(const state *s) {
   return TENSOR_ERROR_CALLBACK;
 }
 
-// Gives the gradients that ctx.gradients makes of the given ones.
+// Returns the gradients that ctx.gradients makes of the given ones.
 static int32_t differentiate(void *context, void **given, int64_t n, void **made, int64_t m) {
   const state *s = ((recorded *)context)->s;
   int held = PyGILState_Ensure();
@@ -86,7 +86,7 @@ PyObject *sole_ctx(const tensor *t) {
   return call ? call->ctx : NULL;
 }
 
-// Gives the library a call whose ctx has what else there is to know, and ctx its node.
+// Returns the library a call whose ctx has what else there is to know, and ctx its node.
 static bool give(const state *s, PyObject *ctx, const char *name, bool materialize,
                  void *const *const *lists, const int64_t *lengths, const int64_t *constant) {
   void *node = NULL;
@@ -264,7 +264,7 @@ static bool collect(application *a, PyObject *dirty, PyObject **constant, bool r
   return ready;
 }
 
-// Refuses tensors that ctx has as written to and that are no outputs.
+// Rejects tensors that ctx has as written to and that are no outputs.
 static bool returns_all(const application *a, PyObject *dirty) {
   Py_ssize_t n = dirty->type == &PyTuple_Type ? PyTuple_Size(dirty) : 0;
   for (Py_ssize_t i = 0; i < n; i++) {
@@ -318,7 +318,7 @@ static bool reset(application *a, PyObject *name, PyObject *value) {
   return !PyTuple_Size(value) || !PyObject_SetAttr(a->ctx, name, a->s->nothing);
 }
 
-// Refuses to save an argument that forward returned as it is, of which the caller gets a view:
+// Rejects to save an argument that forward returned as it is, of which the caller gets a view:
 // setup_context saved the argument, whose gradient would be that of another tensor.
 static bool saves_no_argument(const application *a, PyObject *dirty) {
   PyObject *to_save = PyObject_GetAttr(a->ctx, a->s->to_save);

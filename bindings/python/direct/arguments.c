@@ -179,7 +179,7 @@ static bool read_indices(PyObject *o, arguments *a, lt_value *v) {
   return true;
 }
 
-// What None stands for.
+// What None represents.
 static void read_none(char kind, lt_value *v) {
   switch (kind) {
     case 's':
@@ -285,7 +285,7 @@ static bool read_converted(char kind, PyObject *o, arguments *a, lt_value *v) {
   return read(kind, o, a, v);
 }
 
-// Tells whether a value that cannot be taken as it is may be an argument of a kind. Where one of
+// Returns whether a value that cannot be taken as it is may be an argument of a kind. Where one of
 // several overloads is chosen, values of known classes are what they are.
 static bool needs_conversion(const arguments *a, char kind, PyObject *o) {
   const state *s = a->s;
@@ -312,7 +312,7 @@ static PyObject *ask(const function *f, char kind, PyObject *o, PyObject *name, 
   return made;
 }
 
-// Tells whether the exception on its way is for a value of a class that an argument cannot have,
+// Returns whether the exception on its way is for a value of a class that an argument cannot have,
 // which another overload may take (_base/errors.py).
 static bool is_misfit(void) {
   PyObject *type, *value, *trace, *mark = NULL;
@@ -356,7 +356,7 @@ static bool absent(const lt_parameter *p, char kind, arguments *a, lt_value *v) 
 
 static bool is_text(PyObject *o) { return o->type == &PyUnicode_Type; }
 
-// Tells whether a value is the name of a dimension, or a list with one.
+// Returns whether a value is the name of a dimension, or a list with one.
 static bool has_name(const state *s, PyObject *o) {
   for (Py_ssize_t i = 0, n = is_text(o) ? 0 : size_of(s, o); i < n; i++)
     if (is_text(item_of(o, i))) return true;

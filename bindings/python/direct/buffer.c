@@ -24,7 +24,7 @@ typedef struct {
   Py_ssize_t numbers[];
 } extent;
 
-// Tells whether the first dimension has the smallest stride, and there are no gaps.
+// Returns whether the first dimension has the smallest stride, and there are no gaps.
 static bool is_fortran(const int64_t *sizes, const int64_t *strides, int64_t n) {
   int64_t step = 1;
   for (int64_t d = 0; d < n; step *= sizes[d++])
@@ -32,7 +32,7 @@ static bool is_fortran(const int64_t *sizes, const int64_t *strides, int64_t n) 
   return true;
 }
 
-// Tells whether the memory is that of numbers which others can read, whose gradient nobody wants.
+// Returns whether the memory is that of numbers which others can read, whose gradient nobody wants.
 static bool is_plain(const void *handle) {
   bool wanted;
   int64_t dtype = handle ? (int64_t)library.dtype(handle) : -1;
@@ -42,7 +42,7 @@ static bool is_plain(const void *handle) {
   return !library.requires_grad(handle, &wanted) && !wanted;
 }
 
-// Tells whether a tensor has memory for a consumer that asks for `flags`, along its strides.
+// Returns whether a tensor has memory for a consumer that asks for `flags`, along its strides.
 static bool serves(const void *handle, int flags) {
   if (!is_plain(handle)) return false;
   bool rows = is_contiguous(handle) || !library.numel(handle);

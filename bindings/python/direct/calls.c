@@ -46,7 +46,7 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   return refuse(f->s, status);
 }
 
-// Tells whether the class of an object, or of an item of a list (in a list), has
+// Returns whether the class of an object, or of an item of a list (in a list), has
 // __torch_function__. Tensor's own takes nothing over.
 static bool overrides(const state *s, PyObject *o, int depth) {
   PyTypeObject *type = o->type;

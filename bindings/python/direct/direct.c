@@ -7,7 +7,7 @@ static void free_object(PyObject *self) {
 }
 
 // A Tensor whose handle is to be set. The class has this function of its own so that
-// object.__new__, which would leave one without, refuses.
+// object.__new__, which would leave one without, rejects.
 static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   (void)args, (void)keywords;
   return PyType_GenericAlloc(type, 0);
@@ -256,9 +256,9 @@ static bool fill(overload *o, const char *name, bool inplace) {
 
 // A callable of operators, of which it chooses the first that fits, named in `operators` with
 // spaces between, or one that does what `how` tells. `fallback` is the Python function that acts
-// where no operator fits, `explains` what has an error of its own for a refused call, converts
-// the other operand, or is the form in place; `tuple` the type of several results; all may be None.
-// Gives None when there is no such operator.
+// where no operator fits, `explains` what has an error of its own for a rejected call, converts the
+// other operand, or is the form in place; `tuple` the type of several results; all may be None.
+// Returns None when there is no such operator.
 EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators, bool inplace,
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {

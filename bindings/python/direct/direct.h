@@ -1,11 +1,11 @@
 // Python's way into libtensor: the base class of Tensor, whose objects hold a handle and free it,
-// and callables that turn a call's arguments into those of an operator, by what the library's
-// table tells of the operator (../../../capi/value.h), and its results into Python objects. A call
-// is matched twice at most. First every value is taken as it is: tensors, Python's own numbers,
+// and callables that turn a call's arguments into those of an operator, by what the library's table
+// tells of the operator (../../../capi/value.h), and its results into Python objects. A call is
+// matched twice at most. First every value is taken as it is: tensors, Python's own numbers,
 // tuples, lists. Where a value is of a class that this code does not know, the arguments are asked
 // whether one takes the call over (__torch_function__), and then the functions of _core/convert.py
-// turn such values into known ones, or refuse them. _base/direct.py loads it all by ctypes.
-//   state.c      the library's functions, and what is told of a refused call
+// turn such values into known ones, or reject them. _base/direct.py loads it all by ctypes.
+//   state.c      the library's functions, and what is told of a rejected call
 //   arguments.c  a call's arguments, turned into those of an operator
 //   results.c    what an operator gives, as Python objects
 //   getters.c    what is known of a tensor, as Python objects
@@ -103,7 +103,7 @@ typedef struct {
   PyObject *fallback;   // the Python function that acts where no overload fits as it is, or NULL
   PyObject *other;      // converts the other operand, or an item of a sequence, or is the form in
                         // place that a flag chooses, or NULL
-  PyObject *explains;   // refuses the first argument of what the library has refused, or NULL
+  PyObject *explains;   // rejects the first argument of what the library has rejected, or NULL
   PyTypeObject *tuple;  // of several results
   bool overridable;     // arguments with __torch_function__ take its calls over
   int first, count;     // of the overloads that calls choose from
@@ -226,7 +226,7 @@ bool read_number(PyObject *o, tensor_scalar *to);
 bool read_dtype(const state *s, PyObject *o, int64_t *to);
 bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step);
 
-// Tells whether the arguments of a call are those of an overload, and converts them. `names` are
+// Returns whether the arguments of a call are those of an overload, and converts them. `names` are
 // those of the keywords among args[n:], NULL for none.
 verdict match(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
               PyObject *names, arguments *a);
@@ -275,10 +275,10 @@ PyObject *sole_ctx(const tensor *t);
 // The keywords of a call as a dict, NULL for none, and with an exception.
 PyObject *dictionary(PyObject *const *values, PyObject *names);
 
-// Raises what the library has told the calling thread of a refused call; NULL.
+// Raises what the library has told the calling thread of a rejected call; NULL.
 PyObject *refuse(const state *s, intptr_t status);
 
-// Tells whether a keyword is a known one.
+// Returns whether a keyword is a known one.
 bool is(PyObject *name, PyObject *known);
 
 // The result, or what the fallback gives where there is neither a result nor an exception.

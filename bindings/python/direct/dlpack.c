@@ -5,7 +5,7 @@ static const char *const fresh[] = {"dltensor", "dltensor_versioned"};
 static const char *const used[] = {"used_dltensor", "used_dltensor_versioned"};
 
 // The destructor of capsules, which may run while an exception is on its way: that of a consumer
-// that refused the capsule, and it has to arrive.
+// that rejected the capsule, and it has to arrive.
 static void discard(PyObject *capsule) {
   for (int versioned = 0; versioned < 2; versioned++)
     if (PyCapsule_IsValid(capsule, fresh[versioned]))

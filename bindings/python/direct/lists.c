@@ -8,7 +8,7 @@ typedef struct {
   const function *f;
   lt_list l;
   PyObject *dtype;        // as it was given, None for none
-  tensor_status status;   // of the call that was refused
+  tensor_status status;   // of the call that was rejected
   PyTypeObject *scalar;   // the class of NumPy's scalars that came last, all of one dtype
   PyObject *scalar_kind;  // Python's class for their values
   int64_t scalar_dtype;

@@ -23,7 +23,7 @@ PyObject *wrap_for(const arguments *a, void *handle) {
 
 static PyObject *text_of(const char *text) { return text ? PyUnicode_FromString(text) : NULL; }
 
-// A tuple of a list's tensors, or of its texts. None of what it holds is left on failure.
+// A tuple of a list's tensors, or of its strings. None of what it holds is left on failure.
 static PyObject *tuple_of(const arguments *a, const lt_value *v, bool texts) {
   int64_t n = v->list.length;
   void *const *items = v->list.data;

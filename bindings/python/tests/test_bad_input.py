@@ -16,7 +16,7 @@ import libtensor as torch
 FILES = sorted((Path(__file__).parent / "golden").glob("*.jsonl.gz"))
 REFUSALS = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError, OverflowError, AssertionError)
 BASES = 3  # recorded calls of each file that are spoilt
-LIMIT = 64 << 20  # bytes: what asks for more is refused
+LIMIT = 64 << 20  # bytes: what asks for more is rejected
 
 INTEGERS = [-1, 7, -100, 2**31, 2**62, -(2**63), 2**70]
 LISTS = [[], [0, 0], [-1], [99], [-7, 2], [2**62, 4], [2**70], [1] * 70, [0.5], [None]]

@@ -223,7 +223,7 @@ def test_pickles_and_copies_keep_what_modules_and_dtypes_are():
     assert torch.equal(copy.deepcopy(lstm)(torch.ones(1, 2))[0], lstm(torch.ones(1, 2))[0])
 
 
-# What is refused, and what a program allows.
+# What is rejected, and what a program allows.
 
 
 def test_refusals_name_what_would_allow_the_object():

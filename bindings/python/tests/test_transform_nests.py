@@ -211,8 +211,8 @@ def built(f, plan, way):
     return f
 
 
-# Programs that reverse differentiation refuses, for a write over what it has saved or to one of several views, and the writes to what is the
-# same for all batch elements that vmap refuses.
+# Programs that reverse differentiation rejects, for a write over what it has saved or to one of several views, and the writes to what is the same for
+# all batch elements that vmap rejects.
 REFUSED = ("modified by an inplace operation", "returns multiple views", "a leaf Variable that requires grad", "inplace arithmetic")
 
 

@@ -388,7 +388,7 @@ def test_an_error_inside_leaves_nothing():
     for _ in range(3):
         with pytest.raises(KeyError):
             vmap(lambda x: vmap(wrong)(x))(X)
-    torch.rand(2)  # which would be refused inside
+    torch.rand(2)  # which would be rejected inside
     assert torch.equal(vmap(lambda x: x * 2)(X), 2 * X)
 
 
@@ -413,7 +413,7 @@ def test_a_signal_leaves_no_transform(enter):
                 enter(lambda x: x.sin() * 2)
                 armed = False
             signal.setitimer(signal.ITIMER_REAL, 0)
-            torch.rand(2)  # which would be refused inside
+            torch.rand(2)  # which would be rejected inside
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

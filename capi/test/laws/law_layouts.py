@@ -35,7 +35,7 @@ def at(a, mask, values):
     return torch.where(mask, values, torch.zeros((), dtype=a.dtype))
 
 
-# A function of two operands, and keywords such as out; where it has a pattern, one of three, whose last tells where an operand has entries.
+# A function of two operands, and keywords such as out; where it has a pattern, one of three, whose last reports where an operand has entries.
 PAIRS = {name: getattr(torch, name) for name in NAMES.split()} | {
     "add_alpha": lambda a, b, **k: torch.add(a, b, alpha=2, **k),
     "mv": lambda a, b: torch.mv(a, b.to_dense()[0]),
@@ -61,7 +61,7 @@ SAMPLED = {
 }
 FUNCTIONS = {name: f for name, (f, _) in SAMPLED.items()} | PAIRS
 COMMUTING = ("add", "mul")  # which take two operands in both orders or in none
-UNEVEN = ("stack", "bmm", "copy_")  # whose operands of a compressed layout have as many entries each, or are refused
+UNEVEN = ("stack", "bmm", "copy_")  # whose operands of a compressed layout have as many entries each, or are rejected
 WITH_OUT = ("add", "add_alpha", "sub", "mul", "mm", "addmm", "addmm_beta", "addmm_gone", "cat", "sparse.sampled_addmm")
 
 

@@ -14,7 +14,7 @@ import operators
 NAME = "names"
 HOST_ONLY = "names of dimensions are not a device's concern"
 NUMBERS = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint64", "float32", "float64", "complex64", "complex128")
-# Names make a difference to these (products refuse one that is there twice), or their results are garbage or random.
+# Names make a difference to these (products reject one that is there twice), or their results are garbage or random.
 ABOUT_NAMES = (
     *("equal", "names", "rename", "rename_", "align_to", "align_as", "align_tensors", "refine_names", "dim_by_name", "to_string"),
     *("outer", "ger", "addr", "addmv", "inner", "cdist", "meshgrid"),

@@ -131,7 +131,7 @@ def out(library, call, want, rng):
     if results is not None and (len(results) != len(want.results) or any(r.elements is None for r in results)):
         return None
     if results is None:
-        # The function is refused: so is this form, and what it was given stays as it is.
+        # The function is rejected: so is this form, and what it was given stays as it is.
         outs = [dense(np.frombuffer(junk(rng, 24), "V4"), "float32") for _ in call.operator["returns"]]
         return judged(library, replace(call, outs=outs, note="out="), want, False)
     step = STEP.get(results[0].dtype, 0) if sums(call) else 0

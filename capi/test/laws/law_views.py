@@ -20,7 +20,7 @@ SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(("save_bytes", "save", "save_dict"), "keeps the layout"),
     "share_memory_": "moves the storage",
 }
-IN_MEMORY = ("fused_sgd_", "fused_adam_", "fused_adamw_", "fused_adagrad_")  # They refuse tensors whose elements are computed when they are read.
+IN_MEMORY = ("fused_sgd_", "fused_adam_", "fused_adamw_", "fused_adagrad_")  # They reject tensors whose elements are computed when they are read.
 
 
 def check(library, call, rng):

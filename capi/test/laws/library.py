@@ -348,7 +348,7 @@ class Outcome:
     tensors: dict  # by place: Seen after the call
     stores: dict  # by store: its bytes after the call
     live: int  # handles that the call left beside its results
-    used: int = 0  # bytes that a refused call left in use
+    used: int = 0  # bytes that a rejected call left in use
     leaked: int = 0  # bytes that are in use when all that the call took and gave is freed
     counted: tuple = ()  # the places of tensors to whose storages writes were counted
 

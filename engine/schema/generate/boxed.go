@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// generateBoxed writes the table of boxed operators: what a layer that serves all of them alike knows of each.
+// generateBoxed writes the table of boxed operators, with the properties that generic boxed code needs.
 func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 	first := map[string]*schema.Operator{}
 	for _, o := range ops {

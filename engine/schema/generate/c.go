@@ -222,7 +222,7 @@ func declarations(ops []*schema.Operator) string {
 	return b.String()
 }
 
-// deprecation is the mark of an operator that is there for what was written before.
+// deprecation returns the mark of a deprecated operator.
 func deprecation(o *schema.Operator, end string) string {
 	if o.Deprecated == "" {
 		return ""

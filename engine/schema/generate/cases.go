@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// testOperator is what the tests that call every operator need to know of one.
+// testOperator describes an operator for the tests that call all operators.
 type testOperator struct {
 	Name     string   `json:"name"`
 	ID       string   `json:"id"` // with the overload

@@ -241,7 +241,7 @@ func (f form) freeing() string {
 	return "Free " + strings.Join(list, ", ") + "."
 }
 
-// variantLine is the comment of a C function other than the first of an operator: what distinguishes it from another one.
+// variantLine returns the comment of a C function other than the first of an operator: its difference from another one.
 func (f form) variantLine() string {
 	of := f
 	switch {

@@ -18,8 +18,8 @@ type cppParam struct {
 	callers    string // letters of the argument types, which distinguish overloads (cppKinds)
 }
 
-// cppKind is how arguments of a type are declared, and the letters of what callers may write: number, truth value, tensor, braces,
-// text, dtype or device, index, generator, other. A text counts as braces, so that a form with a text in the place of a list has C's name.
+// cppKind describes a parameter type: its declaration, and letters for the arguments that callers may write: number, truth value, tensor, braces,
+// text, dtype or device, index, generator, other. A text counts as braces, so that an overload with a text in place of a list gets C's name.
 type cppKind struct{ kind, callers string }
 
 var cppKinds = map[string]cppKind{
@@ -30,7 +30,7 @@ var cppKinds = map[string]cppKind{
 	"pointer": {"void *", "o"},
 }
 
-// cppByValue are the types that are passed as they are.
+// cppByValue are the types that are passed by value.
 var cppByValue = []string{"Int", "Real", "Bool", "Constant<Dtype>", "Constant<Layout>", "Constant<MemoryFormat>", "void *", "const void *"}
 
 // cppResults maps a result's type to its type in C++.
@@ -121,7 +121,7 @@ func newCppFunction(o *schema.Operator, mode string) *cppFunction {
 	}
 	// More is said of dtypes than of generators.
 	slices.SortStableFunc(f.params, func(a, b cppParam) int { return cmp.Compare(bySeldom(a), bySeldom(b)) })
-	// Only what comes last can be left out.
+	// Only trailing parameters can be left out.
 	required := false
 	for i := len(f.params) - 1; i >= 0; i-- {
 		if required = required || f.params[i].def == ""; required {
@@ -177,8 +177,8 @@ func confused(f, g *cppFunction, n int) bool {
 	return true
 }
 
-// separateOverloads makes overloads of one name callable: one that no argument distinguishes from an earlier one gets its overload's name, and what
-// a later one shares with an earlier one it can be called with only where further arguments are given.
+// separateOverloads makes overloads of one name callable: an overload that no argument distinguishes from an earlier one gets its overload name, and
+// a later one that shares a prefix with an earlier one can be called only with further arguments.
 func separateOverloads(overloads []*cppFunction) {
 	for i, f := range overloads {
 		earlier := func(yield func(*cppFunction) bool) {

@@ -125,7 +125,7 @@ func (k *compiler) nodeName() (string, error) {
 // afterDigits are letters that names of nodes have in upper case, as that after 1 in Log1PBackward0.
 var afterDigits = regexp.MustCompile(`[0-9][a-z]`)
 
-// named is a function that makes results, as the entry names what has made them: the last step of a composition.
+// named returns the name of the operation that a formula computes its result with: by default the last op of the decomposition.
 func (k *compiler) named(made string) (string, error) {
 	if k.op.Derivatives.Node == "" {
 		return "\treturn " + made + "\n}\n", nil
@@ -188,8 +188,7 @@ func (k *compiler) tensors() (names []string) {
 	return names
 }
 
-// results are the names of the results.
-// given is what a result is called as something that is saved.
+// results are the names of the results. given returns the name of a result in the saved tensors.
 func (k *compiler) given(i int) string {
 	if len(k.op.Returns) == 1 {
 		return "result"
@@ -204,7 +203,7 @@ func (k *compiler) results() (names []string) {
 	return names
 }
 
-// out is what the call writes to, "nil" when that is always fresh.
+// out returns the output argument of the call, or "nil" for operators without one.
 func (k *compiler) out() string {
 	switch {
 	case len(k.op.Args) > 0 && k.op.Args[0].Mutated:
@@ -485,7 +484,7 @@ func writeFormula(b *strings.Builder, cases []string) {
 // step is a call in a formula that computes elements.
 var step = regexp.MustCompile(`s\.(binary|add|sub|mul|div|Keep|release|[a-z]+Over|[a-z]+[A-Z]\w*)\(`)
 
-// cutting has the formulas of an elementwise operator evaluated piece by piece where that saves memory.
+// cutting makes autograd evaluate the formulas of an elementwise operator in blocks, if that saves memory.
 func (k *compiler) cutting(cases []string) string {
 	if !k.op.Tagged("elementwise") || len(cases) == 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// servedFile has what a CUDA device answers of calls of each operator in each dtype: all, some or none. cuda/tests/served.py writes it by
-// calling.
+// servedFile lists, for each operator and dtype, whether a CUDA device supports all calls, some or none. cuda/tests/served.py writes it by calling
+// the operators.
 const servedFile = "cuda/served.json"
 
 func readServed() (served map[string]map[string]string, err error) {
@@ -21,7 +21,7 @@ func readServed() (served map[string]map[string]string, err error) {
 	return served, err
 }
 
-// deviceWord is the support of a device for an operator: "" for all calls, or if unknown, partly or `refused`.
+// deviceWord is the support of a device for an operator: "" for all calls, or if unknown, partly or `rejected`.
 func deviceWord(dtypes map[string]string) string {
 	count := map[string]int{}
 	for _, word := range dtypes {

@@ -12,8 +12,8 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// What an operator is for a kind of tensors is a word: kernel, composite (its steps do what they do for the kind), rule (the kind's
-// own), constant (no gradient flows through it) or `refused`.
+// The implementation of an operator for a tensor kind is one of the words kernel, composite (the decomposition runs on tensors of the kind), rule
+// (specific to the kind), constant (no gradient flows through it) or `rejected`.
 
 // plainForm is the word for plain tensors.
 func plainForm(f *function) string {
@@ -36,7 +36,7 @@ func gradientForm(o *schema.Operator, f *function) string {
 	return "refused"
 }
 
-// generateDispatch writes what the dispatcher's table of dispatch cannot see in the backends.
+// generateDispatch writes the facts for DispatchTable that the backends do not contain.
 func generateDispatch(out *output, ops []*schema.Operator, all []*function) error {
 	byGo, first := map[string]*function{}, map[string]*schema.Operator{}
 	for _, f := range all {

@@ -27,7 +27,7 @@ const (
 	module       = "github.com/libtensor/libtensor/"
 )
 
-// function is what the dispatcher needs to know of the Go function behind an operator.
+// function describes the Go function of an operator for the dispatcher.
 type function struct {
 	op       string // the operator's name in errors
 	name     string // in Go
@@ -45,8 +45,8 @@ type function struct {
 
 type param struct{ name, typ string }
 
-// facade writes engine/aten: one method for each Go function that operators name, with its signature in
-// engine/ops, and those functions of engine/ops that their entries say all of.
+// dispatcher writes engine/aten: one method for each Go function that operators name, with its signature in engine/ops, and those functions of
+// engine/ops that their entries say all of.
 func facade(out *output, ops []*schema.Operator) error {
 	policies, err := schema.Autocast("engine", ops)
 	if err != nil {
@@ -137,7 +137,7 @@ func facade(out *output, ops []*schema.Operator) error {
 	return generateDerivatives(out, ops, all, imports)
 }
 
-// ownMethods are the operators that the dispatcher has itself, since they are about what its calls carry.
+// ownMethods returns the operators that package aten implements itself, since they read or change the context of calls.
 func ownMethods() (map[string]bool, error) {
 	files, err := handwritten(facadeDir)
 	found := map[string]bool{}
@@ -307,7 +307,7 @@ func isOut(p param) bool { return p.typ == "*tensor.Tensor" && strings.HasPrefix
 
 func (f *function) hasOut() bool { return slices.ContainsFunc(f.params, isOut) }
 
-// operands is the expression of the keys of all but the outputs.
+// operands returns the expression of the dispatch keys of all arguments except outputs.
 func (f *function) operands() string {
 	return joined(keysOf(slices.DeleteFunc(slices.Clone(f.params), isOut)), f.layouts())
 }
@@ -332,7 +332,7 @@ func (f *function) failure() string {
 	return b.String() + "err"
 }
 
-// layouts is the expression of the keys of what the function is asked to make.
+// layouts returns the expression of the dispatch keys of the requested layout.
 func (f *function) layouts() string {
 	var terms []string
 	for _, p := range f.params {
@@ -410,7 +410,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 			if f.ofParts() {
 				fmt.Fprintf(&b, "if c.quantized(%s) {\nerr = Refused(%q, tensor.Quantized)\nreturn\n}\n", keys, f.op)
 			}
-			if f.table == "" { // what a kind does not have itself, the composition's steps may do
+			if f.table == "" { // without a kernel for the key, its decomposition may work
 				fmt.Fprintf(&b, "err = Refused(%q, key)\nreturn\n", f.op)
 			}
 			b.WriteString("}\n")
@@ -437,7 +437,7 @@ func (f *function) placed() (name string) {
 	return name
 }
 
-// call calls the operator and counts its writes, which a failed call does not; composed ones write through the dispatcher.
+// call calls the operator and increments the versions of its outputs, unless the call fails. Composite operators write through the dispatcher.
 func (f *function) call(b *strings.Builder) {
 	if f.table != "" { // its steps find the device
 		fmt.Fprintf(b, "return %s.%s(c, %s)\n}\n", f.table, f.name, f.arguments())
@@ -521,7 +521,7 @@ func sparseUnary(out *output, ops []*schema.Operator, all []*function) error {
 	return nil
 }
 
-// header is a file of package aten that imports what its text uses.
+// header returns the head of a file in package aten with the imports that its text needs.
 func header(text string, imports map[string]string) string { return headerOf("aten", text, imports) }
 
 // headerOf is header for another package.

@@ -21,8 +21,8 @@ const (
 	noneConst   = "none"
 )
 
-// expression is a compiled part of a formula: Go code and its type. What a call of an operator makes nothing else uses, so that it is
-// handed over to the step that does (engine/autograd/temporaries.go).
+// expression is a compiled part of a formula: Go code and its type. Each intermediate result has a single use, so the op that uses it takes ownership
+// (engine/autograd/temporaries.go).
 type expression struct {
 	code, typ string
 	temporary bool // a tensor that nothing else uses
@@ -346,7 +346,8 @@ func handOver(operands int, code string) string {
 	return fmt.Sprintf("s.release(%d, %s)", operands, code)
 }
 
-// arguments are those given, and the defaults of the others: how many are handed over, and whether there are tensors that are not.
+// arguments returns the code of the given arguments, and of defaults for the others. over is the number of owned tensors; given is true if there are
+// tensors that are not owned.
 func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string) (code string, over int, given bool) {
 	var out []string
 	for i, p := range params {

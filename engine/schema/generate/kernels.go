@@ -23,7 +23,7 @@ var tiers = []tier{
 	{"avx512", "amd64", " -march=x86-64-v4"},
 }
 
-// family is what one package of each tier compiles, so that a change compiles little anew, and cgo runs seldom.
+// family is the set of kernels that one package of each tier compiles, so that a change recompiles little, and cgo runs seldom.
 type family struct {
 	name  string
 	tiers int // the first of the tiers; the others use the kernels of the last of these
@@ -204,7 +204,7 @@ func generateCached(out *output) error {
 	})
 }
 
-// tableConstraint makes a build tag exclude a tier, which nothing but its table imports.
+// tableConstraint excludes a tier by a build tag. Only the tier's table imports it.
 func tableConstraint(t tier) string {
 	if t.arch == "" {
 		return "!without_" + t.name

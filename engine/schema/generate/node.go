@@ -95,7 +95,7 @@ func (e *nodeEntry) wrapped(form string) bool {
 	return slices.Contains(e.overloads[0].Node.Wrapped, form)
 }
 
-// internal reports whether the package does not show the operator as it is, but in another form (lib/grad.js, lib/names.js).
+// internal reports whether the package exports the operator in another form only (lib/grad.js, lib/names.js).
 func (e *nodeEntry) internal() bool {
 	first := e.overloads[0]
 	return first.Category == "gradient" || first.Node.Internal

@@ -88,7 +88,7 @@ func tsResultType(r schema.Arg) string {
 	return t
 }
 
-// tsResults is what an operator returns.
+// tsResults returns the type of an operator's results.
 func tsResults(o *schema.Operator, method bool) string {
 	switch len(o.Returns) {
 	case 0:
@@ -333,7 +333,7 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 	return b.String(), err
 }
 
-// nodeModule is the ES module: it names what the CommonJS module exports.
+// nodeModule returns the ES module that re-exports the CommonJS module.
 func nodeModule(entries []*nodeEntry) string {
 	names := slices.Clone(nodeExports)
 	for _, name := range nodeConstants() {

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// The table of operators (capi/value.h) has what a binding needs to turn a call of its language into one of the library's.
+// The table of operators (capi/value.h) holds the data with which a binding converts a call of its language to a call of the library.
 
 // kinds are the letters of the types of parameters and results in the table, and the field of lt_value that holds a value.
 var kinds = map[string]struct{ letter, field string }{
@@ -198,8 +198,8 @@ func (v *pyOverload) row(order int) (parameters, row string) {
 		o.ID(), o.Name, strings.TrimSuffix(o.Name, "_"), first, len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order)
 }
 
-// spread is the position of the argument whose items can be given one by one, as in zeros(2, 3) and reshape(2, 3), -1 without: a list of
-// sizes or dimensions that must be given, and nothing but a tensor comes before it.
+// spread returns the position of the argument whose items can be passed as separate arguments, as in zeros(2, 3) and reshape(2, 3), or -1: a required
+// list of sizes or dimensions, preceded by at most a tensor.
 func spread(o *schema.Operator) int {
 	last := -1
 	for i, a := range o.Args {

@@ -77,7 +77,7 @@ func PolarParts(polar_parts, polarParts_ *tensor.Tensor) (*tensor.Tensor, error)
 `, string(out.files[pointwiseFile]))
 }
 
-// What an entry does not say all of needs a function, and what Go has a name for already needs another.
+// A schema without all fields of a generated operator needs a function, and a name that Go code already uses needs another.
 func TestRowsThatCannotBe(t *testing.T) {
 	const facts = "  variants: [function]\n  promotion: promote\n  kernel: up\n"
 	for signature, want := range map[string]string{

@@ -33,7 +33,7 @@ func (f *pyFunction) has(variant string) bool {
 	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.has(variant) })
 }
 
-// has reports the operator's variants; in-place forms are methods, but for nn's, which are so only where the operator is one.
+// has reports whether the operator has a variant. In-place forms are methods, except for nn's, which are methods only if the operator is one.
 func (v *pyOverload) has(variant string) bool {
 	return v.op.Has(variant) || v.inplace && variant == "method" && v.op.Category != "nn"
 }

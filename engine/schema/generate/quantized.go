@@ -14,8 +14,8 @@ import (
 
 const quantizedDir = "engine/quantized"
 
-// generateQuantized writes the backend of quantized tensors: for each operator whose entry has a rule a function that calls the rule's, of
-// engine/quantized, with the tensors that there are and what the operator does to others in their place.
+// generateQuantized writes the backend of quantized tensors: for each operator with a rule in its schema, a function that calls the rule, of
+// engine/quantized, with the tensor arguments and the operator itself.
 func generateQuantized(out *output, ops []*schema.Operator, all []*function, imports map[string]string) error {
 	own, err := ownFunctions(quantizedDir)
 	if err != nil {

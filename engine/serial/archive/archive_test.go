@@ -62,7 +62,7 @@ func TestManyRecords(t *testing.T) {
 	require.Len(t, a.Entries, len(records))
 }
 
-// sparse is a file of zeros but for some runs.
+// sparse is a file of zeros except for some byte ranges.
 type sparse struct {
 	size int64
 	runs map[int64][]byte

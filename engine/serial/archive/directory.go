@@ -23,11 +23,11 @@ type Entry struct {
 	sum        uint32
 }
 
-// Stored tells whether the record's bytes are in the file as they are.
+// Stored reports whether the record is stored uncompressed.
 func (e *Entry) Stored() bool { return !e.compressed }
 
-// Archive is a zip file whose directory has been read and checked: it is as long as the file's end says, names differ, records lie
-// inside the file and do not overlap, and none claims to unpack to more than its bytes can.
+// Archive is a zip file with a validated directory: the file has the size that its end record states, names are unique, records are inside of the
+// file and disjoint, and no record claims an unpacked size that its bytes cannot have.
 type Archive struct {
 	op      string
 	source  *file.Source
@@ -41,7 +41,7 @@ type Archive struct {
 const (
 	// deflateLimit is the most that one byte of a deflated record unpacks to.
 	deflateLimit = 1032
-	// entryCost is what an entry takes beside its bytes in the directory.
+	// entryCost is the memory of an entry in addition to its bytes in the directory.
 	entryCost = 256
 
 	encrypted, sizesFollow = 1 << 0, 1 << 3 // flags; with the latter the local header has zeros instead of sizes
@@ -100,7 +100,7 @@ func (f *fields) next(n int) int64 {
 	return int64(binary.LittleEndian.Uint64(whole[:]))
 }
 
-// end is what the end of an archive tells of its directory.
+// end is the directory's description in the end record.
 type end struct{ count, size, central int64 }
 
 // findEnd finds the end record, which a comment may follow.
@@ -122,7 +122,7 @@ func (a *Archive) findEnd() (end, error) {
 	return end{}, a.broken("it has no directory at its end")
 }
 
-// readEnd reads the end record that lies at a place, and the one of 64-bit fields before it.
+// readEnd reads the end record at a position, and the 64-bit one before it.
 func (a *Archive) readEnd(record []byte, at int64) (end, error) {
 	f := fields(record[4:])
 	disk, first, here, count, size, central := f.next(2), f.next(2), f.next(2), f.next(2), f.next(4), f.next(4)
@@ -153,10 +153,10 @@ func (a *Archive) readEnd(record []byte, at int64) (end, error) {
 	return found, nil
 }
 
-// agree tells whether a short field has the value of the wide one, or all ones, which refer to it.
+// agree reports whether a short field has the value of the wide one, or all ones, which refer to it.
 func agree(short, wide, ones int64) bool { return short == wide || short == ones }
 
-// entry reads the record of the directory that comes next, and gives its length; a folder gives no entry.
+// entry reads the next record of the directory, and returns its length. The entry is nil for a folder.
 func (a *Archive) entry(directory []byte) (*Entry, int, error) {
 	if len(directory) < centralSize || binary.LittleEndian.Uint32(directory) != centralMark {
 		return nil, 0, a.broken("its directory has fewer records than it tells of, or something else between them")
@@ -187,7 +187,7 @@ func (a *Archive) entry(directory []byte) (*Entry, int, error) {
 	return e, length, a.locate(e, flags, method)
 }
 
-// widen takes the fields that do not fit 32 bits from the extra ones, and tells whether they are there.
+// widen takes the fields that do not fit 32 bits from the extra ones, and reports whether they are there.
 func (e *Entry) widen(extra fields) bool {
 	var wide fields
 	for len(extra) >= 4 {
@@ -213,7 +213,7 @@ func (e *Entry) widen(extra fields) bool {
 	return true
 }
 
-// locate finds the bytes behind the record's own header, which must say what the directory says.
+// locate finds the bytes after the record's local header, which must agree with the directory.
 func (a *Archive) locate(e *Entry, flags, method int64) error {
 	local, err := a.source.Bytes(a.op, e.header, localSize+int64(len(e.Name)))
 	if err != nil {
@@ -238,7 +238,7 @@ func (a *Archive) locate(e *Entry, flags, method int64) error {
 	return nil
 }
 
-// checkOverlap refuses records that share bytes, with each other or with the directory: a small file could claim to hold a lot.
+// checkOverlap returns an error for records that share bytes, with each other or with the directory: a small file could claim to hold a lot.
 func (a *Archive) checkOverlap(central int64) error {
 	sorted := slices.Clone(a.Entries)
 	slices.SortFunc(sorted, func(x, y *Entry) int { return int(min(max(x.header-y.header, -1), 1)) })

@@ -16,10 +16,10 @@ type Target struct {
 	Parts [][]byte
 }
 
-// Find gives the record of a name, nil without.
+// Find returns the record of a name, nil without.
 func (a *Archive) Find(name string) *Entry { return a.byName[name] }
 
-// Read gives a record's bytes, which the budget pays for.
+// Read returns a record's bytes, which the budget pays for.
 func (a *Archive) Read(e *Entry) ([]byte, error) {
 	if err := a.budget.Spend(e.Size); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (a *Archive) Read(e *Entry) ([]byte, error) {
 	return data, a.ReadInto([]Target{{e, [][]byte{data}}})
 }
 
-// Head gives the first n bytes of a record, or all when it has fewer. Their checksum is not known.
+// Head returns the first n bytes of a record, or all when it has fewer. Their checksum is not known.
 func (a *Archive) Head(e *Entry, n int64) ([]byte, error) {
 	n = min(n, e.Size)
 	if !e.compressed {
@@ -88,13 +88,13 @@ func (a *Archive) checkSum(e *Entry, sum uint32) error {
 	return nil
 }
 
-// inflater is what unpacks one record after the other.
+// inflater decompresses one record after the other.
 type inflater interface {
 	io.ReadCloser
 	flate.Resetter
 }
 
-// inflated gives a deflated record's bytes, until the next call.
+// inflated returns a deflated record's bytes, until the next call.
 func (a *Archive) inflated(e *Entry) io.Reader {
 	packed := io.NewSectionReader(a.source, e.Offset, e.stored)
 	if a.inflate == nil {
@@ -121,7 +121,7 @@ func (a *Archive) unpack(t Target) error {
 	return a.checkSum(t.Entry, sum)
 }
 
-// IsArchive tells whether a file begins as an archive does.
+// IsArchive reports whether a file begins as an archive does.
 func IsArchive(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
 }

@@ -1,6 +1,5 @@
-// Package archive reads and writes zip files, the containers of PyTorch's and NumPy's files. It writes records as they are,
-// each starting at a multiple of 64 bytes so that a mapped file's records can be used where they lie (layout of the headers:
-// PKWARE's APPNOTE.TXT, sections 4.3 and 4.5).
+// Package archive reads and writes zip files, the containers of PyTorch's and NumPy's files. It writes records uncompressed, each at a multiple of 64
+// bytes, so that the records of a mapped file can be used in place (layout of the headers: PKWARE's APPNOTE.TXT, sections 4.3 and 4.5).
 package archive
 
 import (
@@ -32,7 +31,7 @@ const (
 	alignment                       int64 = 64
 	utf8Names                             = 1 << 11
 	version, version64                    = 20, 45
-	newYear1980                           = 1<<5 | 1 // the earliest date there is: files depend on what is saved alone
+	newYear1980                           = 1<<5 | 1 // the earliest date: files depend only on their contents
 )
 
 // Plan is where the parts of an archive go.

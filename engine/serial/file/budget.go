@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// costPerByte and costAtLeast bound what reading a file may cost beside its tensors' bytes: pickles of nothing but empty containers
-	// come near the first.
+	// costPerByte and costAtLeast bound the memory for reading a file, without its tensors' bytes. Pickles of empty containers come close to the
+	// first.
 	costPerByte = 512
 	costAtLeast = 4 << 20
 	// reserveBytes is how much is reserved at a time.
 	reserveBytes = 1 << 16
 )
 
-// Budget bounds the memory that reading a file takes beside the bytes of its tensors, which the allocator counts: directory,
-// pickle, structure, and what a language makes of that. It is a multiple of the file's size, and counts as in use until it is
-// closed, so that the memory limit holds for it too.
+// Budget limits the memory for reading a file, without the bytes of its tensors, which the allocator counts: the directory, the pickle, the
+// structure, and the objects of the calling language. It is a multiple of the file's size, and counts as memory in use until it is closed, so that
+// the memory limit includes it.
 type Budget struct {
 	op                     string
 	size, spent, allowance int64
@@ -45,7 +45,7 @@ func (b *Budget) Spend(n int64) error {
 	return nil
 }
 
-// Close gives everything back.
+// Close returns the reserved memory.
 func (b *Budget) Close() {
 	storage.Unreserve(b.reserved)
 	b.reserved = 0

@@ -74,7 +74,7 @@ func Create(op, path string, size int64, durable bool, write func(io.WriterAt) e
 // maxLinks is how many links may lead to each other.
 const maxLinks = 40
 
-// follow gives the path that path leads to, which need not exist.
+// follow returns the path that path leads to, which need not exist.
 func follow(path string) (string, error) {
 	for range maxLinks {
 		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
@@ -94,7 +94,7 @@ func follow(path string) (string, error) {
 	return "", &fs.PathError{Op: "open", Path: path, Err: syscall.ELOOP}
 }
 
-// disk is a file whose bytes are on their way to the disk as soon as they are written.
+// disk is a file that is written back to the disk continuously.
 type disk struct{ *os.File }
 
 func (d disk) WriteAt(p []byte, offset int64) (int, error) {
@@ -105,7 +105,7 @@ func (d disk) WriteAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// failed gives an error of the system its code, and the path that the caller knows; others have both.
+// failed returns an error of the system its code, and the path that the caller knows; others have both.
 func failed(op, path string, err error) error {
 	var known *status.Error
 	if errors.As(err, &known) {

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// reserve takes the file's place on the disk at once, which also tells early that there is none. Measured on ext4: 100 MB take
-// 18 ms instead of 60, because a file that has no blocks yet is sent to the disk when it takes another's place.
+// reserve allocates disk space for the file, which also detects a full disk early. Measured on ext4: 100 MB take 18 ms instead of 60, because a file
+// without blocks is written back when it replaces another one.
 func reserve(f *os.File, size int64) error {
 	var limit syscall.Rlimit
 	const fileSize = 1 // RLIMIT_FSIZE, beyond which the system stops programs
@@ -27,17 +27,16 @@ func reserve(f *os.File, size int64) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
 	}
-	return nil // the file system cannot; writing tells what else is wrong
+	return nil // not supported by the file system; other errors occur on writing
 }
 
-// startWriting lets the kernel begin to bring bytes to the disk, so that Sync finds most of the work done: measured, 400 MB
-// are safe in 0.13 s instead of 0.22 s.
+// startWriting starts write-back in the kernel, so that Sync has little left to do: measured, 400 MB are synced in 0.13 s instead of 0.22 s.
 func startWriting(f *os.File, offset, length int64) {
 	const writeOut = 2                                               // SYNC_FILE_RANGE_WRITE
 	_ = syscall.SyncFileRange(int(f.Fd()), offset, length, writeOut) // a hint: Sync reports errors
 }
 
-// openNameless makes a file without a name, nil where there are none.
+// openNameless creates an unnamed file, or returns nil if they are not supported.
 func openNameless(folder string) *os.File {
 	const nameless = 0x400000 | syscall.O_DIRECTORY // O_TMPFILE
 	fd, err := syscall.Open(folder, nameless|syscall.O_RDWR|syscall.O_CLOEXEC, 0o666)
@@ -54,7 +53,7 @@ func openNameless(folder string) *os.File {
 
 func descriptorPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
 
-// link gives a file a name that nothing has.
+// link returns a file a name that nothing has.
 func link(f *os.File, name string) error {
 	from, err := syscall.BytePtrFromString(descriptorPath(f))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 type draft struct {
 	*os.File
 	path string // where it goes
-	name string // the name that it has, "" without one
+	name string // the current name, or ""
 }
 
 func newDraft(path string) (*draft, error) {
@@ -49,8 +49,8 @@ func draftName(path, kind string, number int) string {
 	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".libtensor-%s-%d-%d.tmp", kind, os.Getuid(), number))
 }
 
-// own tells whether a file with a name is this process's from now on: nobody else has it locked, which those who write it do, and
-// nobody has put it in its place. Such files alone are locked, never what others may lock: the folder, or the file at path.
+// own locks a named draft and reports whether this process now owns it: no other process, such as one that writes it, holds the lock, and the name
+// was not replaced. Only drafts are locked, never the folder or the file at path, which others may lock.
 func own(f *os.File) bool {
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return false
@@ -66,7 +66,7 @@ func own(f *os.File) bool {
 // claim owns a file and empties it.
 func claim(f *os.File) bool { return own(f) && f.Truncate(0) == nil }
 
-// sweep takes away what has a draft's name and is left over.
+// sweep removes a leftover draft.
 func sweep(name string) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -78,7 +78,7 @@ func sweep(name string) {
 	}
 }
 
-// resemble gives the draft the owner, where that is allowed, and the permissions of the file that it replaces.
+// resemble returns the draft the owner, where that is allowed, and the permissions of the file that it replaces.
 func (d *draft) resemble(info fs.FileInfo) error {
 	if err := syscall.Access(d.path, 2); err != nil {
 		return err // who may not write the old file does not replace it either
@@ -120,7 +120,7 @@ func (d *draft) publish() error {
 // unlock leaves locks of the published file to others.
 func (d *draft) unlock() { _ = syscall.Flock(int(d.Fd()), syscall.LOCK_UN) }
 
-// discard takes away what was not published.
+// discard removes an unpublished draft.
 func (d *draft) discard() {
 	if d.name != "" {
 		_ = os.Remove(d.name)

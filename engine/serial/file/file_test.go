@@ -123,7 +123,7 @@ func TestDraftsHaveNoNameUntilTheyAreWhole(t *testing.T) {
 			return write(text)(w)
 		}))
 	}
-	// What a process left that was stopped between naming its draft and putting it in place goes with the next file.
+	// The leftover draft of a process that stopped before publishing it is removed with the next file.
 	require.NoError(t, os.WriteFile(draftName(path, "new", 0), []byte("left over"), 0o600))
 	require.NoError(t, Create("save", path, 3, true, write("new")))
 	require.Equal(t, []string{"a"}, names(t, folder))

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/parallel"
 )
 
-// Part is a run of a file's bytes and where they are in memory.
+// Part is a range of a file's bytes and its address in memory.
 type Part struct {
 	Offset int64
 	Data   []byte
@@ -27,7 +27,7 @@ type piece struct {
 	bytes []byte
 }
 
-// Read fills the parts from r, and gives the CRC-32 of each when sums is set.
+// Read fills the parts from r, and returns the CRC-32 of each when sums is set.
 func Read(r io.ReaderAt, parts []Part, sums bool) ([]uint32, error) {
 	return move(parts, sums, func(offset int64, data []byte) error {
 		n, err := r.ReadAt(data, offset)
@@ -41,8 +41,8 @@ func Read(r io.ReaderAt, parts []Part, sums bool) ([]uint32, error) {
 	})
 }
 
-// Write writes the parts to w, and gives the CRC-32 of each when sums is set. The system writes a file for one thread at a
-// time: more of them help with the checksums alone.
+// Write writes the parts to w, and returns the CRC-32 of each when sums is set. The system writes a file for one thread at a time: more of them help
+// with the checksums alone.
 func Write(w io.WriterAt, parts []Part, sums bool) ([]uint32, error) {
 	if !sums {
 		for _, p := range parts {

@@ -25,11 +25,11 @@ var descr = map[dtype.DType]string{
 // maxHeader is the most bytes that a header may have: NumPy's own have some hundred, records with many fields some thousand.
 const maxHeader = 1 << 20
 
-// header is what is known of an array before its elements.
+// header is an array's metadata.
 type header struct {
 	dtype   dtype.DType
 	swapped bool // the elements are big-endian
-	fortran bool // the first dimension lies closest
+	fortran bool // column-major
 	shape   []int64
 	size    int64 // of the header, in bytes
 }
@@ -203,7 +203,7 @@ func (p *parser) dtype(name string) (d dtype.DType, swapped bool, err error) {
 	return dtype.None, false, status.NotImplementedf("%s: the file has dtype %.100q, which libtensor does not have", p.op, name)
 }
 
-// decode reads the header of a file, of which more gives the first n bytes.
+// decode reads the header of a file. more returns the first n bytes.
 func decode(op string, more func(n int64) ([]byte, error)) (*header, error) {
 	head, err := more(12)
 	if err != nil {

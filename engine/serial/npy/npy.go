@@ -86,7 +86,7 @@ func Load(op string, source *file.Source, mmap bool) (*tensor.Tensor, error) {
 	})
 }
 
-// open reads the header and checks that the file has just the elements that it tells of.
+// open reads the header and checks that the file has exactly the elements that it declares.
 func open(op string, source *file.Source) (*header, error) {
 	h, err := decode(op, func(n int64) ([]byte, error) { return source.Bytes(op, 0, min(n, source.Size)) })
 	if err != nil {
@@ -95,7 +95,7 @@ func open(op string, source *file.Source) (*header, error) {
 	return h, h.check(op, source.Size)
 }
 
-// Length is how many bytes a file has that begins with head: as long as its header is, that much of it if more is needed to tell.
+// Length returns the size of a file that begins with head: that of its header and elements, or the number of bytes needed to determine it.
 func Length(op string, head *file.Source) (length int64, err error) {
 	h, err := decode(op, func(n int64) ([]byte, error) {
 		length = n
@@ -111,7 +111,7 @@ func Length(op string, head *file.Source) (length int64, err error) {
 	return h.size + need, err
 }
 
-// bytes are what the array's elements take.
+// bytes returns the size of the array's elements.
 func (h *header) bytes(op string) (int64, error) {
 	need, fits := uint64(h.dtype.Size()), true
 	for _, n := range h.shape {
@@ -128,7 +128,7 @@ func (h *header) bytes(op string) (int64, error) {
 	return int64(need), nil
 }
 
-// check compares the file's size with what the header claims.
+// check compares the file's size with the size in the header.
 func (h *header) check(op string, have int64) error {
 	need, err := h.bytes(op)
 	if err == nil && h.size+need != have {
@@ -164,7 +164,7 @@ func (h *header) mapped(op string, source *file.Source) (*tensor.Tensor, error) 
 	return tensor.New(op, s, h.dtype, h.shape, h.strides(), 0)
 }
 
-// read makes the tensor and lets fill put the elements into it.
+// read allocates the tensor and calls fill to read its elements.
 func (h *header) read(op string, fill func([]byte) error) (*tensor.Tensor, error) {
 	count, err := shape.Numel(op, h.shape)
 	if err != nil {
@@ -191,7 +191,7 @@ func swap(data []byte, n int) {
 	}
 }
 
-// Archive lays out an .npz file of named tensors. Release frees what it needed beside them.
+// Archive lays out an .npz file of named tensors. release frees the temporaries.
 func Archive(op string, names []string, tensors []*tensor.Tensor) (plan *archive.Plan, release func(), err error) {
 	if len(names) != len(tensors) {
 		return nil, nil, status.Valuef("%s: %d names were given for %d tensors", op, len(names), len(tensors))
@@ -219,7 +219,7 @@ func Archive(op string, names []string, tensors []*tensor.Tensor) (plan *archive
 	return plan, release, nil
 }
 
-// suffix is what an archive's records are called beside their arrays' names.
+// suffix is appended to the arrays' names in an archive.
 const suffix = ".npy"
 
 // LoadArchive reads all tensors of an .npz file.
@@ -251,7 +251,7 @@ func LoadArchive(op string, source *file.Source) (names []string, tensors []*ten
 	return names, tensors, nil
 }
 
-// entryCost is what a tensor of an archive takes beside its bytes.
+// entryCost is the memory of a tensor in an archive in addition to its bytes.
 const entryCost = 1024
 
 func loadEntry(op string, a *archive.Archive, e *archive.Entry, budget *file.Budget) (*tensor.Tensor, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// decoder is the machine that a pickle drives.
+// decoder interprets the opcodes of a pickle.
 type decoder struct {
 	op     string
 	data   []byte
@@ -23,17 +23,17 @@ type decoder struct {
 	rules  Rules
 }
 
-// Rules are what a reader of pickles allows.
+// Rules determine the objects that a pickle may contain.
 type Rules struct {
-	Name  func(Global) error // refuses names that must not occur
-	Fills func(Global) bool  // whether what a name makes may be given items and state
-	Spend func(int64) error  // refuses to take more bytes of memory
-	// Persistent is what an object that is kept outside the pickle is; a Persistent when nil.
+	Name  func(Global) error // rejects names that must not occur
+	Fills func(Global) bool  // whether the object that a name creates may be assigned items and state
+	Spend func(int64) error  // rejects to take more bytes of memory
+	// Persistent resolves a reference to an object outside of the pickle; if nil, the result is a Persistent.
 	Persistent func(id any) (any, error)
 }
 
-// opcodeCost is about the most memory that an opcode takes, beside the text that stands after it: a place on the stack and in a
-// container, an empty container, a place in the memo.
+// opcodeCost is the approximate maximum of memory per opcode, without its text operand: a slot on the stack and in a container, an empty container, a
+// slot in the memo.
 const opcodeCost = 128
 
 // Decode reads a pickle. shared holds the identities of the values that occur more than once.
@@ -59,7 +59,7 @@ func Decode(op string, data []byte, rules Rules) (value any, shared map[any]bool
 	return value, d.shared, err
 }
 
-// longText is the length from which text, as it is quoted in a structure, counts as an object that can be shared.
+// longText is the length from which quoted text in a structure counts as an object that can be shared.
 const longText = 32
 
 // Quoted is about how long text becomes as a string of JSON: control characters take six bytes.
@@ -73,7 +73,7 @@ func Quoted(text string) int {
 	return n
 }
 
-// Identity is what tells one object from others: nil for values that have none.
+// Identity returns a key that identifies an object, or nil for values without identity.
 func Identity(value any) any {
 	switch v := value.(type) {
 	case *List, *Tuple, *Set, *Dict, *Call, *Persistent, *big.Int:
@@ -114,7 +114,7 @@ func (d *decoder) number(n uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(whole[:]), nil
 }
 
-// counted reads a run of bytes after its length, which is a number of n bytes.
+// counted reads bytes that follow their length, an n-byte integer.
 func (d *decoder) counted(n uint64) ([]byte, error) {
 	length, err := d.number(n)
 	if err != nil {
@@ -123,8 +123,7 @@ func (d *decoder) counted(n uint64) ([]byte, error) {
 	return d.bytes(length)
 }
 
-// ValidText tells whether bytes are text as Python pickles it: UTF-8 in which halves of surrogate pairs are encoded as if they were
-// characters.
+// ValidText reports whether bytes are text as Python pickles it: UTF-8 in which halves of surrogate pairs are encoded as if they were characters.
 func ValidText(b []byte) bool {
 	if utf8.Valid(b) {
 		return true

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// encoder writes protocol 2, which every PyTorch reads. What was written before is referred to.
+// encoder writes protocol 2, which every PyTorch version reads. It refers back to objects that it has written.
 type encoder struct {
 	out  []byte
 	memo map[any]uint32
@@ -38,7 +38,7 @@ func (e *encoder) known(key any) bool {
 	return true
 }
 
-// keep gives the value that was just written a number.
+// keep returns the value that was just written a number.
 func (e *encoder) keep(key any) {
 	i := uint32(len(e.memo))
 	e.memo[key] = i

@@ -39,7 +39,7 @@ var operands = func() (forms [256]byte) {
 	return forms
 }()
 
-// next returns the length of the opcode at the beginning of data with its operand, 0 where more bytes are needed, -1 for what is no opcode.
+// next returns the length of the opcode at the start of data with its operand, 0 if more bytes are needed, or -1 for an unknown opcode.
 func next(data []byte) int {
 	if len(data) == 0 {
 		return 0
@@ -117,8 +117,8 @@ type pushed struct {
 	got, kept bool
 }
 
-// Rename returns a pickle in which the module `from`, and those in it, are named as `to`: what is imported, not strings. Frames, which readers
-// do not need, are left out.
+// Rename returns a pickle in which the module `from`, and its submodules, are named `to`: in imports, not in strings. Frames, which readers do not
+// need, are left out.
 func Rename(op string, data []byte, from, to string) ([]byte, error) {
 	r := &renamer{from: from, to: to, memo: map[uint32]string{}, renamed: map[uint32]bool{}}
 	for at := 0; at < len(data); {
@@ -173,7 +173,7 @@ func (r *renamer) step(code []byte) {
 		number := binary.LittleEndian.Uint32(whole[:])
 		if text, found := r.memo[number]; found {
 			r.push(pushed{text: text, start: start, memo: number, got: true})
-			if r.renamed[number] { // of what is kept there the old name is asked for
+			if r.renamed[number] { // the memo holds the renamed value; the old name is needed
 				r.string(text)
 				return
 			}

@@ -20,7 +20,7 @@ type (
 	Dict struct{ Entries []Entry }
 	// Entry is a key and its value.
 	Entry struct{ Key, Value any }
-	// Call is an object that a function makes of arguments: nothing is called. Entries and State are what is then put into it.
+	// Call is an object that a function call would create; nothing is called. Entries and State are then added to it.
 	Call struct {
 		Func    Global
 		Args    *Tuple
@@ -33,7 +33,7 @@ type (
 
 func (g Global) String() string { return fmt.Sprintf("%.100s.%.100s", g.Module, g.Name) }
 
-// Describe tells what a value is, for messages.
+// Describe returns a description of a value for messages.
 func Describe(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -25,7 +25,7 @@ import (
 // maxHeader is the most bytes that a header may have.
 const maxHeader = 100_000_000
 
-// headerCost is how many times a header's bytes are taken while it is read: as text, as pieces of JSON, as entries.
+// headerCost is the memory for reading a header in multiples of its bytes: as text, as parsed JSON, as entries.
 const headerCost = 16
 
 // kind is a dtype of the format.
@@ -231,7 +231,7 @@ func Open(op string, source *file.Source, budget *file.Budget) (*File, error) {
 	return f, f.parse()
 }
 
-// Select gives the tensors of names, or all that libtensor has a dtype for when names is nil. They are read, or mapped.
+// Select returns the tensors of names, or all that libtensor has a dtype for when names is nil. They are read, or mapped.
 func (f *File) Select(names []string, mmap bool) ([]string, []*tensor.Tensor, error) {
 	chosen, err := f.choose(names)
 	if err != nil {
@@ -290,7 +290,7 @@ func (f *File) choose(names []string) ([]*entry, error) {
 	return chosen, nil
 }
 
-// CheckDTypes refuses files with tensors that libtensor has no dtype for.
+// CheckDTypes returns an error for files with tensors that libtensor has no dtype for.
 func (f *File) CheckDTypes() error {
 	for _, e := range f.entries {
 		if e.kind.dtype == dtype.None {

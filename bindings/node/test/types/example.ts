@@ -1,4 +1,4 @@
-// Compiled, never run: what the type declarations must accept and refuse.
+// Compiled, never run: what the type declarations must accept and reject.
 import lt = require('libtensor');
 
 class URLLike {

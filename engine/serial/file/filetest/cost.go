@@ -1,4 +1,4 @@
-// Package filetest checks, for the tests of what reads files, what reading costs.
+// Package filetest checks the memory use of code that reads files, for its tests.
 package filetest
 
 import (
@@ -11,13 +11,12 @@ import (
 )
 
 const (
-	// perByte and atLeast bound what is allocated in all, garbage counted, while a file is read: four times what a budget allows.
+	// perByte and atLeast limit the total allocations during reading, including garbage: four times the budget.
 	perByte = 4 * 512
 	atLeast = 16 << 20
 )
 
-// Cost runs what reads a file of size bytes, with unlimited memory, and checks that it allocates no more than the size justifies and
-// gives everything back.
+// Cost runs read, which reads size bytes, with unlimited memory. It checks that the allocations are within the limit and that all memory is returned.
 func Cost(t testing.TB, size int, read func()) {
 	before := storage.MemoryStats()
 	var begin, end runtime.MemStats
