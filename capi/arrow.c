@@ -43,7 +43,7 @@ static tensor_status refuse(tensor_status status, const char *message) {
   return status;
 }
 
-// What an exported array holds.
+// The resources that an exported array owns.
 typedef struct owned {
   tensor_t *tensor;
   uint8_t *bits;
@@ -203,7 +203,7 @@ static tensor_status import_array(int dtype, array *a, tensor_t **out) {
   return status;
 }
 
-// Whether an array's fields make sense, and its buffers lie in memory.
+// Returns an error unless an array's fields are consistent and its buffers are valid addresses.
 static tensor_status check(int dtype, const array *a) {
   if (a->n_buffers != 2 || a->n_children || a->dictionary || a->length < 0 || a->offset < 0 ||
       a->length > INT64_MAX - a->offset || a->null_count < -1 || a->null_count > a->length)
@@ -237,7 +237,7 @@ TENSOR_API tensor_status tensor_from_arrow(const void *schema_in, void *array_in
   return missing ? refuse_nulls(missing, a->length) : import_array(dtype, a, out);
 }
 
-// What a stream has given.
+// The arrays of a stream.
 typedef struct chunks {
   array *arrays;
   tensor_t **tensors;

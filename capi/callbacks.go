@@ -76,14 +76,14 @@ func holding(memory *storage.Storage) (found []*tensor.Tensor) {
 // program is the program that calls the library, and whose functions the library calls back on the same thread.
 type program struct{}
 
-// handles are handles in C's memory: given ones, which are freed when the program has seen them, and room for those that it makes.
+// handles are handles in C's memory: given ones, which are freed after the callback, and slots for those that the callback creates.
 type handles struct {
 	array unsafe.Pointer
 	given int
 	made  int
 }
 
-// all are the handles as numbers: what the program made of them may be anything.
+// all returns the handles as numbers: the callback may have stored arbitrary values.
 func (h handles) all() []uintptr { return unsafe.Slice((*uintptr)(h.array), h.given+h.made) }
 
 func (h handles) results() unsafe.Pointer { return unsafe.Add(h.array, 8*h.given) }
@@ -111,7 +111,7 @@ func (h handles) free() {
 	C.free(h.array)
 }
 
-// call runs a function of the program's, in whose calls gradients are on where c says so, and returns what it makes.
+// call runs a callback, with the grad mode of c, and returns its results.
 func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int32_t) ([]*tensor.Tensor, error) {
 	if !C.lt_has_room() {
 		return nil, tooDeep()
@@ -123,7 +123,7 @@ func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int3
 	}
 	defer func() {
 		h.free()
-		empty(thread, C.lt_take_freed()) // nobody else sees then what the function gave up
+		empty(thread, C.lt_take_freed()) // no other thread then sees the objects that the callback released
 	}()
 	before := thread.modes
 	thread.modes.grad = 0

@@ -8,7 +8,7 @@ import (
 
 func init() { ops.Census = census }
 
-// census counts what the live handles hold.
+// census adds up the memory of the live handles by dtype.
 func census() map[dtype.DType]ops.Usage {
 	type viewed struct {
 		storage *storage.Storage

@@ -202,7 +202,8 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
   if (v->ndim < 0 || v->ndim > MAX_DIMS || (v->ndim && !v->shape))
     return refuse(TENSOR_ERROR_VALUE,
                   "from_dlpack: the number of dimensions must be 0 to 64, with a shape");
-  // The bytes that the shape and strides claim are all that DLPack tells of the memory.
+  // DLPack has no size of the memory: the range that shape and strides cover is taken for all of
+  // it.
   int64_t strides[MAX_DIMS], backward[MAX_DIMS], first = 0, last = 0, flips = 0;
   bool empty = false, fits = strides_of(v, strides);
   for (int i = 0; i < v->ndim && fits; i++) {

@@ -53,7 +53,7 @@ func lt_enter(c *C.lt_frame) (code C.int32_t) {
 	return C.TENSOR_OK
 }
 
-// context is what the call knows of its thread. The record is C's, since Go has no storage by thread.
+// context returns the context of the calling thread. The record is C's, since Go has no thread-local storage.
 func (f frame) context() aten.Ctx { return aten.With((*aten.Modes)(unsafe.Pointer(&f.c.thread.modes))) }
 
 // C's record of a thread's modes is Go's.
@@ -137,7 +137,7 @@ func trace(stack []uintptr) string {
 	return strings.Join(names, " < ")
 }
 
-// fail reports the error of a call, in the name of the operator that was called: what it runs has other names.
+// fail reports the error of a call under the name of the operator that was called, unless errors keep the names of the inner operators.
 func fail(c *C.lt_frame, err error) C.int32_t {
 	if !c.runs {
 		err = status.In(C.GoString(c.name), err)

@@ -6,7 +6,7 @@
 #include "gen_numbers.h"
 #include "handle.h"
 
-// Not constant, so that a test can put a function of its own in the place of lt_run.
+// Not constant, so that a test can replace lt_run.
 extern lt_operator lt_operators[];
 #define LT_OP(name) (lt_operators + LT_OP_##name)
 

@@ -1,4 +1,4 @@
-// Between tensors and other libraries: numbers that one gives are checked before they are used.
+// Exchange with other libraries: numbers from outside are checked before they are used.
 #ifndef LIBTENSOR_FOREIGN_H
 #define LIBTENSOR_FOREIGN_H
 
@@ -23,8 +23,8 @@ static inline tensor_status lt_lend(const char *op, const tensor_t *self, tensor
   return status;
 }
 
-// Finds the byte that lies `after` bytes after base and `before` bytes before that; false when it,
-// or one of the nbytes (at least one) from there on, lies where no memory can be.
+// Computes base + after - before. Returns false if that byte, or one of the nbytes (at least one)
+// from there on, is outside of the address space.
 static inline bool lt_foreign_bytes(const void *base, uint64_t after, uint64_t before,
                                     uint64_t nbytes, void **out) {
   uint64_t begin, end;

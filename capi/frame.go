@@ -77,7 +77,7 @@ func rewrite(s *slot) {
 	s.freeEagerly(freesEagerly(s.tensor))
 }
 
-// freeEagerly has the tensors in use that have got a history freed with their handles.
+// freeEagerly marks the tensors in use that now have autograd metadata: freeing their handles releases them at once.
 func (f frame) freeEagerly() {
 	thread := f.c.thread
 	for _, c := range unsafe.Slice((**C.lt_slot)(unsafe.Pointer(thread.pins)), thread.used) {
@@ -170,7 +170,7 @@ func (f frame) float(i int) float64 { return at[float64](f.value(i)) }
 
 func (f frame) floatOptional(i int) *float64 { return at[*float64](f.value(i)) }
 
-// ints views the caller's memory: engine functions copy what they keep. An absent list is nil, an empty one is not.
+// ints views the caller's memory: engine functions copy what they keep. A missing list is nil, an empty one is not.
 func (f frame) ints(i int) []int64 {
 	l := f.list(i)
 	if l.data == nil {
@@ -218,7 +218,7 @@ func (f frame) strOptional(i int) string {
 	return ""
 }
 
-// pointer is an address of the program's, which may be any number: Go must not take it for one of its own.
+// pointer returns an address from the caller, which may be any number: Go must not treat it as a Go pointer.
 func (f frame) pointer(i int) uintptr { return at[uintptr](f.value(i)) }
 
 func (f frame) dtype(i int) dtype.DType { return dtype.DType(at[int64](f.value(i))) }
@@ -255,8 +255,8 @@ func (f frame) out(i int) *tensor.Tensor {
 	return nil
 }
 
-// setTensors hands results over, or refreshes the metadata of those that were written in place. When one cannot be handed
-// over, none is.
+// setTensors returns results to the caller, or refreshes the metadata of those that were written in place. If a handle cannot be created, none is
+// returned.
 func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (f frame) setTensors(err error, results ...*tensor.Tensor) error {
 
 func (f frame) result(i int) unsafe.Pointer { return unsafe.Pointer(&f.c.results[i]) }
 
-// setMixed hands over results of several types. When one cannot be, those before it are freed and those after it released.
+// setMixed returns results of several types. If a handle cannot be created, the results before it are freed and those after it released.
 func (f frame) setMixed(err error, results ...any) error {
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func (f frame) setTensorAt(i int, err error, t *tensor.Tensor) error {
 	return err
 }
 
-// freeMixed frees what has been handed over.
+// freeMixed frees the handles of results that were returned.
 func (f frame) freeMixed(results []any) {
 	for i, r := range results {
 		l := at[list]((*C.lt_value)(f.result(i)))
@@ -360,7 +360,7 @@ func (f frame) setText(i int, err error, text string) error {
 	return nil
 }
 
-// pointers is memory of the program's for n of them. It is zeros: where a pointer is written while garbage is collected, Go looks at what was there.
+// pointers allocates C memory for n pointers. It is zeroed: when a pointer is written during garbage collection, Go inspects the old value.
 func pointers(n int) unsafe.Pointer { return C.calloc(C.size_t(max(n, 1)), 8) }
 
 func (f frame) setTexts(i int, err error, texts []string) error {

@@ -35,7 +35,7 @@ OLD(void *, dlsym, (void *library, const char *name), (library, name))
 OLD(int, dladdr, (const void *address, Dl_info *found), (address, found))
 OLD(char *, dlerror, (void), ())
 
-// The library has one of its own (threads.c).
+// The library defines its own version (threads.c).
 __attribute__((weak)) int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
                                                 void *(*)(void *), void *);
 OLD(int, pthread_create,

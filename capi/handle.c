@@ -17,7 +17,7 @@ LT_KEPT static lt_slot
 LT_KEPT static _Atomic int32_t postponed;  // whether one of them waits for a call to end
 
 // The message is on the heap: Go's runtime makes the library's thread-local storage static, and a
-// library that is loaded late finds room for a few hundred bytes of that.
+// library that is loaded late gets only a few hundred bytes of that.
 enum { LT_MESSAGE_BYTES = 4096 };
 static _Thread_local char *message;
 static _Thread_local int32_t error_number;
@@ -52,7 +52,7 @@ void lt_fail(int32_t number, const char *text) {
   error_number = number;
 }
 
-// What a check gives that rejects a call, which returns what it has pinned.
+// Returns the result of a failed check, after releasing the pins of the call.
 static _Bool refused(void) {
   lt_unpin();
   return 0;

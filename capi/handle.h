@@ -12,8 +12,8 @@ enum { LT_RESULTS = 8 };
 // A call: which operator, how, with what.
 typedef struct lt_frame {
   int32_t op, mode;
-  const char *name;  // what the caller calls the operator
-  _Bool runs;        // errors keep the names of what it runs, which tell the caller more
+  const char *name;  // the operator's name for the caller
+  _Bool runs;        // errors keep the names of the inner operators, which are more specific
   int32_t number;    // position + 1 of an operand that is given as a scalar, 0 for none
   lt_value *args;
   lt_thread *thread;         // the caller's record
@@ -51,7 +51,7 @@ lt_slot *lt_take_freed(void);
 // Drops the list of freed slots, in a forked child, where capi/inherit.go visits all slots.
 void lt_forget_freed(void);
 
-// Lets a freed slot, which a running call uses, wait until one ends.
+// Postpones the release of a freed slot that a running call uses until a call ends.
 void lt_postpone(lt_slot *slot);
 // number is an errno, or 0.
 void lt_fail(int32_t number, const char *message);

@@ -12,21 +12,21 @@
 
 #include "threads.h"
 
-// What a limit of the process has to leave, and how it is told that it does not.
+// The memory or addresses that a limit of the process has to leave, and the error if it does not.
 typedef struct {
   int resource, access;
   size_t bytes;
-  const char *words;  // of MiB that are wanted, and of the limit
+  const char *words;  // the error, with the needed MiB and the limit
 } reserve;
 
-// Go reserves addresses for all the memory that a process might have, of which it fills few: 1290
-// MiB with the first of its heap. Tensors leave it the next piece of that (engine/storage/alloc.c).
+// Go reserves addresses for the largest possible heap: 1290 MiB with its first arena. Tensors leave
+// room for the next arena (engine/storage/alloc.c).
 static const reserve kAddresses = {
     RLIMIT_AS, PROT_NONE, (size_t)1376 << 20,
     "libtensor reserves %zu MiB of addresses, which the process's limit of %zu MiB does not leave; "
     "raise it (ulimit -v, RLIMIT_AS)"};
 
-// What Go and tensors write to from the start on, beside the stacks of threads.
+// The memory that Go and tensors write to from the start, without the stacks of threads.
 static const reserve kWritten = {
     RLIMIT_DATA, PROT_READ | PROT_WRITE, (size_t)128 << 20,
     "libtensor writes to %zu MiB of memory from the start on, which the process's limit of %zu MiB "
@@ -86,8 +86,8 @@ static void *map(size_t bytes, int access) {
 
 static void *hold(size_t bytes) { return map(bytes, PROT_NONE); }
 
-// Settles the threads while there are no addresses for what malloc would take for each, so that
-// these stay for tensors. What others may ask for meanwhile is left.
+// Makes the waiting threads set up malloc while no address space is left for separate arenas, so
+// that the addresses remain for tensors. LEFT remains for concurrent requests.
 static void settle_threads(void) {
   enum { MANY = 33, LEAST = 26, LEFT = 32 << 20 };  // 8 GiB, 64 MiB
   void *held[MANY] = {NULL};
@@ -105,7 +105,7 @@ static void settle_threads(void) {
   for (; last >= 0; last--) munmap(held[last], sizes[last]);
 }
 
-// Tells of descriptors that are missing, in `why`; other errors say nothing of them.
+// Returns whether descriptors are missing, with the error in `why`; other errors are ignored.
 static int lacks_descriptors(char *why, size_t size) {
   int opened[DESCRIPTORS], count = 0, error = 0;
   while (count < DESCRIPTORS && !error) {
@@ -126,8 +126,8 @@ static int lacks_descriptors(char *why, size_t size) {
   return 1;
 }
 
-// Takes what a limit on the process has to leave, NULL without a limit; writes why it cannot be
-// had.
+// Checks that a limit leaves the needed memory or addresses, and holds them; NULL without a limit.
+// Writes the reason of a failure to `why`.
 static int take(const reserve *r, void **held, char *why, size_t size) {
   struct rlimit limit;
   if (getrlimit(r->resource, &limit) || limit.rlim_cur == RLIM_INFINITY) return 0;
@@ -138,7 +138,7 @@ static int take(const reserve *r, void **held, char *why, size_t size) {
 
 int lt_make_room(char *why, size_t size) {
   void *addresses = NULL, *written = NULL;
-  // The stacks of the threads are beside what is held.
+  // The stacks of the threads are needed in addition to the held memory.
   const int failed = lacks_descriptors(why, size) || take(&kAddresses, &addresses, why, size) ||
                      take(&kWritten, &written, why, size) || make_threads(why, size);
   if (written) munmap(written, kWritten.bytes);

@@ -9,11 +9,11 @@
 // Returns 0, or writes why Go cannot start. It runs before lt_processors and lt_supply.
 int lt_make_room(char *why, size_t size);
 
-// How many pieces of Go code may run at once; 0 where that is for Go to find out.
+// The value for GOMAXPROCS; 0 for Go's default.
 int lt_processors(void);
 
-// Makes the threads that operators of `threads` threads need, and tells for how many of these there
-// are threads, at least 1.
+// Creates the threads that operators of `threads` threads need. Returns the number of these for
+// which there are threads, at least 1.
 int lt_supply(int threads);
 
 #endif

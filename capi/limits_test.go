@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Bindings have room for so many parameters and results as value.h says.
+// Bindings reserve space for as many parameters and results as value.h declares.
 func TestOperatorsHaveNoMoreParametersThanBindingsHaveRoomFor(t *testing.T) {
 	limits, err := os.ReadFile("value.h")
 	require.NoError(t, err)

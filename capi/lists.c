@@ -43,7 +43,7 @@ static int64_t width(const lt_list *l) { return l->held == LT_COMPLEX ? 2 : 1; }
 
 static int64_t used(const lt_list *l) { return l->at - l->items; }
 
-// Room for n more numbers.
+// Reserves space for n more numbers.
 static tensor_status reserve(lt_list *l, int64_t n) {
   int64_t have = used(l), size = l->room - l->items, need;
   if (__builtin_mul_overflow(n, width(l), &n) || __builtin_add_overflow(have, n, &need) ||
@@ -66,7 +66,7 @@ static double read(const int64_t *item) {
 
 static void write(int64_t *item, double x) { memcpy(item, &x, sizeof x); }
 
-// Turns what is held into numbers of a later kind.
+// Converts the stored numbers to a wider kind.
 static tensor_status widen(lt_list *l, lt_numbers kind) {
   int64_t n = used(l) / width(l);
   if (kind <= l->held) return TENSOR_OK;
@@ -75,7 +75,9 @@ static tensor_status widen(lt_list *l, lt_numbers kind) {
       write(l->items + i,
             l->held == LT_UINTS ? (double)(uint64_t)l->items[i] : (double)l->items[i]);
   if (kind == LT_COMPLEX) {
-    if (!l->own) l->room = l->at;  // in lent memory they would overtake what is still to be read
+    if (!l->own)
+      l->room =
+          l->at;  // in external memory they would overtake the numbers that are still to be read
     tensor_status status = reserve(l, n);
     if (status) return status;
     for (int64_t i = n - 1; i >= 0; i--) l->items[2 * i] = l->items[i], l->items[2 * i + 1] = 0;
@@ -106,7 +108,7 @@ static void take_item(lt_list *l) {
   if (l->depth) l->left[l->depth - 1]--;
 }
 
-// Lets the following numbers of a kind that was met be written without a call.
+// Allows the next numbers of a known kind to be written without a call.
 static void go_straight(lt_list *l, lt_numbers kind) {
   if (!l->depth || !(l->kinds >> kind & 1) || (kind >= LT_FLOATS && kind != l->held)) return;
   int64_t left = l->left[l->depth - 1];
@@ -212,8 +214,8 @@ static tensor_status outside(tensor_dtype d, int64_t x) {
   return overflow(d, text);
 }
 
-// The kind that integers are kept as once one more comes, where some lie beyond int64: negative
-// ones among them leave floats, or nothing for a tensor of integers.
+// The kind to store integers as after one more, if some are beyond int64: with negative ones they
+// become floats, or an error for an integer tensor.
 static tensor_status join(const lt_list *l, int64_t whole, lt_numbers *kind) {
   int64_t least = l->held == LT_UINTS && *kind == LT_INTS ? whole : 0;
   if (l->held == LT_INTS && *kind == LT_UINTS)
@@ -249,7 +251,7 @@ static tensor_status put_beyond(lt_list *l, const char *digits, double nearest) 
   return put(l, LT_FLOATS, 0, nearest, 0);
 }
 
-// An integer beyond int64, of a dtype where that is known: for uint64 kept as it is.
+// An integer beyond int64. It is stored exactly for uint64.
 static tensor_status put_uint(lt_list *l, uint64_t u, tensor_dtype dtype) {
   char digits[32];
   tensor_dtype d = l->dtype == TENSOR_DTYPE_NONE ? dtype : l->dtype;
@@ -342,7 +344,7 @@ static tensor_status infer(const lt_list *l, tensor_dtype *to) {
   return *to = d, status;
 }
 
-// The dtype in which numbers for `d` are handed over: one that the loops below know.
+// The dtype in which numbers for `d` are passed on: one that the loops below support.
 static tensor_dtype stored(const lt_list *l, tensor_dtype d) {
   if (d == TENSOR_FLOAT32 || d == TENSOR_FLOAT64 || d == TENSOR_BOOL || is_integral(d)) return d;
   if (d == TENSOR_COMPLEX64 || d == TENSOR_COMPLEX128) return d;
@@ -363,7 +365,8 @@ static tensor_status check_range(const lt_list *l, tensor_dtype d) {
   return TENSOR_OK;
 }
 
-// Writes the numbers as elements of a dtype in their own place: none is wider than what is held.
+// Converts the numbers in place to elements of a dtype, none of which is wider than the stored
+// numbers.
 static void narrow(lt_list *l, tensor_dtype d) {
   int64_t n = used(l), parts = width(l);
   char *to = (char *)l->items;

@@ -11,16 +11,16 @@
 
 enum { LT_DEEPEST = 128, LT_FEW = 32 };
 
-// What numbers are. Those of several kinds are kept as the last of theirs: LT_UINTS where some lie
+// Kinds of numbers. A list of several kinds is stored as the last of them: LT_UINTS if some are
 // beyond int64 and none is negative.
 typedef enum { LT_BOOLS, LT_INTS, LT_UINTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET } lt_numbers;
 
-// What has been told. 8 bytes of `items` hold an integer or a float, 16 a complex number.
+// The list so far. An integer or a float takes 8 bytes of `items`, a complex number 16.
 typedef struct lt_list {
   int64_t *at, *end;  // where the next number of the kind `straight` goes, and may go
   lt_numbers straight;
-  tensor_dtype dtype;   // what the tensor is to be, TENSOR_DTYPE_NONE for what its numbers are
-  tensor_dtype floats;  // what floats without a dtype are, TENSOR_DTYPE_NONE for the default
+  tensor_dtype dtype;   // of the tensor, TENSOR_DTYPE_NONE to infer it from the numbers
+  tensor_dtype floats;  // for floats without a dtype, TENSOR_DTYPE_NONE for the default
   bool own;             // `items` was allocated
   bool whole;           // it is of integers
   lt_numbers held;      // what `items` holds
@@ -29,17 +29,17 @@ typedef struct lt_list {
   int64_t *items, *room, few[LT_FEW];
   char beyond[80];  // the digits of the first integer beyond int64
   int depth, dims;  // of the open lists; of all
-  bool leaf;        // `dims` is what numbers have shown
+  bool leaf;        // `dims` is determined by numbers
   int64_t sizes[LT_DEEPEST], left[LT_DEEPEST];
 } lt_list;
 
-// Begins. The tensor is of `dtype`, or of the dtype that its numbers have together: floats without
-// one of their own have `floats`, the default dtype for none. Ends with tensor_list_end, also after
-// a refusal.
+// Begins a list. The tensor has `dtype`, or the common dtype of its numbers: floats without a dtype
+// have `floats`, or the default dtype if that is none. Call tensor_list_end in any case, also after
+// an error.
 TENSOR_API void tensor_list_begin(lt_list *l, tensor_dtype dtype, tensor_dtype floats);
 
-// Lends memory for n numbers, at the beginning and until the end. It may be that of the numbers
-// which will be told.
+// Provides memory for n numbers, before the first one and until the end. It may be the memory of
+// the numbers that follow.
 TENSOR_API void tensor_list_lend(lt_list *l, void *memory, int64_t n);
 
 // A list of n items follows.
@@ -52,15 +52,15 @@ TENSOR_API tensor_status tensor_list_number(lt_list *l, tensor_scalar number, te
 // An integer beyond 64 bits follows: its digits, and the nearest float.
 TENSOR_API tensor_status tensor_list_beyond(lt_list *l, const char *digits, double nearest);
 
-// n numbers of a language follow where integers are floats without a fraction: integers that int64
-// holds are ints, but for -0.
+// Adds n numbers of a language in which integers are floats without a fraction: integers in the
+// range of int64 become ints, except -0.
 TENSOR_API tensor_status tensor_list_numbers(lt_list *l, const double *numbers, int64_t n);
 
-// Makes the tensor of all that was told, on the CPU. With `out` NULL lets go of it.
+// Returns the tensor of the list, on the CPU. With `out` NULL it discards the list.
 TENSOR_API tensor_status tensor_list_end(lt_list *l, tensor_t **out);
 
-// Keeps a tensor's sizes, strides and bytes as they are while the calling thread reads them itself,
-// as for lists of its elements; `data` is the first one. tensor_let_go of what `held` gets ends it.
+// Keeps a tensor's sizes, strides and bytes unchanged while the calling thread reads them itself,
+// as for lists of its elements; `data` is the first element. Ends with tensor_let_go of `held`.
 TENSOR_API tensor_status tensor_hold(const tensor_t *self, void **data, int64_t *held);
 TENSOR_API void tensor_let_go(int64_t held);
 

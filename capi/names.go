@@ -6,10 +6,10 @@ import (
 	pointer "github.com/mattn/go-pointer"
 )
 
-// C must not keep Go pointers: Go objects that it keeps go by names of go-pointer's, and this is the one place that gives such
-// names. So it is for the generators behind handles, and for whatever C is to hand back to Go later, such as the context of a
-// callback. Tensors and storages, which are made and freed by the million and which calls pin, are found by the number of their
-// slot instead: a name costs a lock, an entry of a map and a block of malloc's.
+// C must not keep Go pointers: Go objects that C keeps are referred to by the numbers of go-pointer, and this is the one place that creates such
+// numbers. They are used for the generators behind handles, and for the contexts that C returns to Go later, such as those of callbacks. Tensors and
+// storages, which are created and freed by the million and pinned by calls, are referred to by the number of their slot instead: a go-pointer costs a
+// lock, a map entry and a malloc block.
 
 // name is what C calls v by. It keeps v alive until it is forgotten.
 func name(v any) unsafe.Pointer { return pointer.Save(v) }

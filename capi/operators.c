@@ -24,7 +24,7 @@ const lt_operator *tensor_operators(int32_t *count) {
   if (!(right)) return refusal
 #define LT_HANDLE(kind_of) \
   LT_CHECK(v->slot = resolve(v->pointer, kind_of, op->name, p->name), TENSOR_ERROR_HANDLE)
-// What is right is told without a call.
+// Valid values are recognized without a call.
 #define LT_RANGE(value, low, high)                                  \
   LT_CHECK(((value) >= (low) && (value) <= (high)) ||               \
                lt_check_range(value, low, high, op->name, p->name), \
@@ -158,7 +158,7 @@ static tensor_status resolve_out(const lt_operator *op, lt_frame *frame) {
 }
 
 tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a) {
-  lt_frame frame;  // of which the engine reads what the form has
+  lt_frame frame;  // the engine reads the fields that its form has
   frame.op = (int32_t)(op - lt_operators), frame.mode = form, frame.args = a;
   frame.number = 0, frame.runs = (op->flags & LT_RUNS) != 0;
   tensor_status status = check(op, number, &frame);

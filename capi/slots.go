@@ -25,7 +25,7 @@ type slot struct {
 	tensor  *tensor.Tensor
 	storage *storage.Storage
 	drawn   *random.Generator
-	dims    *C.int64_t // what sizes and strides take that are too many for the C struct; kept for the handles to come
+	dims    *C.int64_t // sizes and strides that exceed the C struct; kept for reuse
 }
 
 // chunkSlots are made at a time, and never freed.
@@ -36,7 +36,7 @@ type chunk [chunkSlots]slot
 // The longest list that an operator makes can have handles.
 var _ [C.LT_MAX_SLOTS]struct{} = [ops.MaxTensors]struct{}{}
 
-// slots are all of them. Threads keep some free ones at hand and give back many at a time, so that few calls take the lock.
+// slots is the table of all handles. Threads hold some free slots and return many together, so that few calls take the lock.
 var slots table
 
 type table struct {
@@ -62,7 +62,7 @@ func handleOf(c *C.lt_slot) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), c.generation%C.LT_TAGS*8)
 }
 
-// take returns a free slot of a thread's what a handle is to hold.
+// take returns a slot from the thread's free ones, filled for a handle of t.
 func take(thread *C.lt_thread, t *tensor.Tensor) (*slot, error) {
 	if thread.ready == nil {
 		if err := refill(thread); err != nil {
@@ -142,7 +142,7 @@ func grow() error {
 	return nil
 }
 
-// empty releases what a list of freed slots held, save what a running call uses: that waits for the call to end.
+// empty releases the objects of a list of freed slots, except those that a running call uses, which are released at its end.
 func empty(thread *C.lt_thread, c *C.lt_slot) {
 	for c != nil {
 		next := c.next
@@ -193,8 +193,8 @@ func (s *slot) node() tensor.Node {
 // setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
 func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = state }
 
-// immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call. So it is for
-// tensors with a history, which may hold a whole graph.
+// immediateBytes is the storage size from which freeing a handle frees the memory at once, not at the next call. The same holds for tensors with
+// autograd metadata, which may own a whole graph.
 const immediateBytes = 1 << 16
 
 // publish makes a handle of a slot, whose holding is to be freed at once where immediate says so.
@@ -253,7 +253,7 @@ func newGenerator(thread *C.lt_thread, g *random.Generator) (*C.lt_slot, error) 
 	return publish(s, C.LT_GENERATOR, false), nil
 }
 
-// newNode makes a handle that owns a reference to n. What a graph holds is freed with it at once.
+// newNode returns a handle that owns a reference to n. Freeing it releases the graph at once.
 func newNode(thread *C.lt_thread, n tensor.Node) (*C.lt_slot, error) {
 	s, err := take(thread, nil)
 	if err != nil {
@@ -264,8 +264,7 @@ func newNode(thread *C.lt_thread, n tensor.Node) (*C.lt_slot, error) {
 	return publish(s, C.LT_NODE, true), nil
 }
 
-// spacious is room for the sizes and strides of n dimensions. It grows, and what it grew out of stays: other threads may be
-// reading it.
+// spacious returns memory for the sizes and strides of n dimensions. It grows; the former memory is kept, since other threads may be reading it.
 func (s *slot) spacious(n int) *C.int64_t {
 	slots.Lock()
 	defer slots.Unlock()
@@ -276,7 +275,7 @@ func (s *slot) spacious(n int) *C.int64_t {
 	return s.dims
 }
 
-// memoryOf is the storage that a tensor's elements lie in: of a tensor in parts, its values.
+// memoryOf returns the storage with a tensor's elements: for a sparse tensor, that of its values.
 func memoryOf(t *tensor.Tensor) *storage.Storage { return t.Behind().Storage() }
 
 // describe copies a tensor's metadata to where C getters read it.

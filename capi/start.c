@@ -49,9 +49,9 @@ static bool unreadable(const char *variable) {
   return true;
 }
 
-// What Go reads at its start, as the system gives it to a program: a name, the environment as it is
-// now, with the processors that there are threads for, and facts about the machine. It is kept: Go
-// goes on reading it.
+// The arguments that Go's runtime reads at its start, in the form that a process receives them: a
+// name, the current environment with the number of processors, and the auxiliary vector. They are
+// kept, since Go continues to read them.
 static char **arguments(void) {
   static char processors[32];
   static const unsigned long facts[] = {AT_PAGESZ,       AT_RANDOM, AT_SECURE,
@@ -75,8 +75,8 @@ static char **arguments(void) {
   return block;
 }
 
-// Go passes faults outside of its own code on to the handler that it found. Where there was none,
-// they end the process as they do without Go.
+// Go passes faults outside of Go code on to the previous handler. Without one, they end the process
+// as they do without Go.
 static void fault(int number) {
   signal(number, SIG_DFL);
   raise(number);  // one that was sent does not come again by itself
@@ -140,7 +140,7 @@ tensor_status lt_start(const char *op) {
     if (block) {
       keep_defaults();
       lt_entry[0](1, block, block + 2);
-      lt_give_signal_stack(NULL);  // else Go gives this thread one of its own, which is small
+      lt_give_signal_stack(NULL);  // otherwise Go gives this thread a small one
       lt_unusable(unusable, sizeof unusable);
       lt_leave_signals();
       lt_note_handlers();

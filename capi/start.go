@@ -15,8 +15,7 @@ func init() {
 	parallel.SetThreads(parallel.Threads())
 }
 
-// lt_unusable writes why no kernel of this build can run on this machine, nothing where some can.
-//
+// lt_unusable writes the reason why no kernel of this build can run on this CPU, or an empty string.
 //export lt_unusable
 func lt_unusable(text *C.char, size C.int) {
 	if err := kernel.Unusable(); err != nil {

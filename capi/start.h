@@ -6,8 +6,8 @@
 
 #include "table.h"
 
-// Whether Go runs in this process. A child that is forked while it does, or starts, has none of its
-// threads. It is unusable where it has no kernels for the machine.
+// The state of Go in this process. A child that is forked after the start has none of Go's threads.
+// LT_UNUSABLE: no kernel supports this CPU.
 enum { LT_UNSTARTED = 0, LT_STARTING = 1, LT_RUNNING = 2, LT_FORKED = 3, LT_UNUSABLE = 4 };
 extern _Atomic int lt_state;
 

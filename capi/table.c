@@ -154,7 +154,7 @@ void lt_forget_threads(void) {
   }
 }
 
-// Makes room for more pins, and the record where there is none.
+// Allocates more pins, and the record if there is none.
 __attribute__((cold, noinline)) static _Bool make_room(void) {
   lt_thread *t = lt_me;
   if (!t) return lt_join();

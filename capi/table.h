@@ -28,12 +28,12 @@ typedef struct lt_slot {
   int32_t room;  // dimensions that the block behind sizes has room for, where it is not inline_dims
   uint32_t number;  // of this slot among all
   int64_t numel, offset;
-  int64_t *sizes, *strides;  // inline_dims, or a block of their own when there are more dimensions
+  int64_t *sizes, *strides;  // in inline_dims, or separately allocated for more dimensions
   int64_t inline_dims[2 * LT_INLINE_DIMS];
-  uint64_t memory;  // a mark of the storage that a tensor lies in, 0 for none
+  uint64_t memory;  // identifies the storage of a tensor, 0 for none
 } lt_slot;
 
-// What a thread has set for its calls: engine/aten's Modes, which reads and writes it in place.
+// The settings of a thread for its calls: engine/aten's Modes, which reads and writes it in place.
 typedef struct lt_modes {
   int8_t device_type;  // the default device
   int16_t device_index;
@@ -46,27 +46,28 @@ typedef struct lt_modes {
   int32_t autocast_nesting;
 } lt_modes;
 
-// What one thread's running calls use. A slot that is freed stays as it is until no pin names it.
-// Records are never freed: the thread that comes after takes over the one of a thread that ended.
+// The objects that one thread's running calls use. A freed slot is unchanged until no pin refers to
+// it. Records are never freed: a new thread reuses the record of a thread that ended.
 typedef struct lt_thread {
   struct lt_thread *next;
   _Atomic int32_t owned;
-  _Atomic int64_t used;            // pins, of all calls that this thread is in
-  int64_t base;                    // of them, those of calls around the present one
-  int64_t around;                  // of them, those of calls that run the present one in a hook
-  int64_t calls;                   // that the thread is in, one inside another
-  int64_t room;                    // pins that there is memory for
-  lt_slot *_Atomic *_Atomic pins;  // grows, and what it grew out of stays: others may be reading it
-  // For Go, which keeps these without locks: free slots at hand, slots to give back, and how many
-  // more slots the thread has taken than given back.
+  _Atomic int64_t used;  // pins, of all calls that this thread is in
+  int64_t base;          // of them, those of calls around the present one
+  int64_t around;        // of them, those of calls that run the present one in a hook
+  int64_t calls;         // that the thread is in, one inside another
+  int64_t room;          // pins that there is memory for
+  lt_slot *_Atomic
+      *_Atomic pins;  // grows; the former memory is kept, since other threads may be reading it
+  // For Go, which uses these without locks: free slots, slots to return, and the number of slots
+  // that the thread has taken minus those that it has returned.
   lt_slot *ready, *spent;
   int64_t spent_count, taken;
   lt_modes modes;
   void *signal_stack;  // that the library made for the threads of this record
 } lt_thread;
 
-// Makes the next slots usable; returns the first, NULL with errno when there is no memory or the
-// table is full. They lie side by side.
+// Adds slots to the table; returns the first, or NULL with errno if there is no memory or the table
+// is full. They are adjacent.
 lt_slot *lt_grow(int64_t slots);
 // How many slots lt_grow has made, in a forked child those of its parent included.
 int64_t lt_made_slots(void);
@@ -75,7 +76,7 @@ void lt_forget_threads(void);
 
 // The live slot that a handle names, NULL where it names none.
 lt_slot *lt_find(const void *handle);
-// lt_find, and keeps the slot as it is until the call ends.
+// lt_find; keeps the slot valid until the call ends.
 lt_slot *lt_pin(const void *handle);
 
 // The calling thread's record; NULL before lt_join. Go's runtime makes the library's thread-local
@@ -85,7 +86,7 @@ extern _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me
 // without memory.
 _Bool lt_join(void);
 
-// Begins a call, which has pinned what it uses, and ends it.
+// Begins a call, after its objects are pinned, and ends it.
 static inline int64_t lt_begin(void) {
   if (!lt_me) return 0;
   const int64_t before = lt_me->base;

@@ -1,5 +1,5 @@
-// The threads that Go runs on. They are made ahead, since Go ends the process where it wants one
-// and cannot have it, and have signal stacks on which handlers of the program's have room.
+// The threads that Go runs on. They are created in advance, since Go ends the process if it cannot
+// create one, with signal stacks that are large enough for the program's handlers.
 #define _GNU_SOURCE
 #include "threads.h"
 
@@ -33,7 +33,7 @@ void *lt_give_signal_stack(void *stack) {
   return stack;
 }
 
-// A thread, and what it waits to run.
+// A waiting thread, and the function that it is to run.
 typedef struct seat {
   pthread_t thread;
   pthread_cond_t called;
@@ -53,7 +53,7 @@ __attribute__((weak)) int __real_pthread_create(pthread_t *, const pthread_attr_
                                                 void *(*)(void *), void *);
 LT_FIRST(__real_pthread_create, pthread_create);
 
-// A thread that Go runs on, and whether it blocks what it has no use for.
+// A thread that Go runs on, and whether it blocks the signals that it does not use.
 typedef struct runner {
   pid_t id;
   volatile sig_atomic_t blocks;
@@ -65,7 +65,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) runner *me;
 // What Go does with SIGURG, by which its scheduler interrupts threads.
 static struct sigaction urgent;
 
-// What a handler leaves in the context is the mask that the thread goes on with.
+// The signal mask in the context becomes the thread's mask after the handler.
 static void interrupted(int number, siginfo_t *info, void *context) {
   if (me) {
     sigset_t *mask = &((ucontext_t *)context)->uc_sigmask;
@@ -77,8 +77,8 @@ static void interrupted(int number, siginfo_t *info, void *context) {
   urgent.sa_sigaction(number, info, context);
 }
 
-// The thread gets this signal as soon as Go has set its mask, which is until then that of a thread
-// that waits.
+// The thread receives this signal as soon as Go has set its mask; until then it has the mask of a
+// waiting thread.
 static void interrupt_later(void) {
   struct sigaction now;
   if (!sigaction(SIGURG, NULL, &now) && now.sa_sigaction == interrupted)

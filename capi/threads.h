@@ -2,16 +2,16 @@
 #ifndef LIBTENSOR_CAPI_THREADS_H
 #define LIBTENSOR_CAPI_THREADS_H
 
-// Go has one for each worker of an operator, one for each piece of its own code that runs at once,
-// and some for itself: SPARE covers these.
+// Go needs one for each worker of an operator, one for each concurrent piece of Go code, and some
+// for its runtime: SPARE covers these.
 enum { LT_SPARE_THREADS = 6 };
 
 // Makes threads until there are `number`, those that Go has among them, or the system rejects.
 // Returns how many there are.
 int lt_make_threads(int number);
 
-// Has the threads that wait use malloc once, which gives a thread 64 MiB of addresses for its own
-// at that time, if it has them. Later calls of free, the only ones of Go's threads, do not.
+// Makes the waiting threads call malloc once, which then gives a thread 64 MiB of addresses for an
+// arena, if available. Later calls of free, the only ones of Go's threads, do not.
 void lt_settle_threads(void);
 
 // Has the threads of Go's block what Go unblocks on each without a use for it here: SIGCHLD,
@@ -24,8 +24,8 @@ _Bool lt_runs_go(void);
 // Ends the threads that wait.
 void lt_dismiss_threads(void);
 
-// Returns the calling thread, where it has none, a signal stack with room for handlers: `stack`, or
-// a new one where that is NULL. Tells which it has of these, NULL where it has another.
+// Gives the calling thread, if it has none, a signal stack that is large enough for handlers:
+// `stack`, or a new one if that is NULL. Returns the one in use, or NULL if it is neither.
 void *lt_give_signal_stack(void *stack);
 
 #endif

@@ -21,7 +21,7 @@ typedef union lt_value {
   } list;
 } lt_value;
 
-// What is told of a parameter.
+// Flags of a parameter.
 enum {
   LT_BY_NAME = 1,          // it is given by name alone
   LT_DEFAULT = 2,          // it may be left out, for `absent`
@@ -29,7 +29,7 @@ enum {
   LT_ANY_DTYPE = 8,        // a dtype that may be quantized
   LT_OPTIONAL = 16,        // none may be given, by the operator's signature
   LT_MUTATED = 32,         // the operator writes to it
-  LT_MOVED = 64,           // the operator may give its storage other memory
+  LT_MOVED = 64,           // the operator may move its storage to other memory
   LT_SPREAD = 128,         // a list whose items may be given one by one, as in zeros(2, 3)
   LT_CALLS_BACK = 256,     // an address of a tensor_callback, behind which are its context and what
                            // deletes that
@@ -51,17 +51,17 @@ typedef struct lt_parameter {
   lt_value absent;
 } lt_parameter;
 
-// The most parameters and results that an operator has, for bindings to make room for.
+// The largest number of parameters and results of an operator, for buffers in bindings.
 enum { LT_MOST_PARAMETERS = 25, LT_MOST_RESULTS = 8 };
 
-// What is told of an operator.
+// Flags of an operator.
 enum {
   LT_BRIEF = 1,      // its calls take less time than to let other threads run
   LT_FACTORY = 2,    // it makes tensors of nothing
-  LT_VIEWS = 4,      // its results may lie in the memory of its first argument,
-  LT_ITSELF = 8,     // and may be that one itself where there is nothing to do
-  LT_RUNS = 16,      // its errors name what it runs, which tells callers more
-  LT_A_VIEW = 32,    // its one result lies in the memory of its first argument
+  LT_VIEWS = 4,      // its results may share memory with its first argument,
+  LT_ITSELF = 8,     // and may be that argument itself
+  LT_RUNS = 16,      // its errors name the inner operator, which is more specific
+  LT_A_VIEW = 32,    // its one result shares memory with its first argument
   LT_NAMED = 64,     // users find it as a function
   LT_METHOD = 128,   // and as a method of its first argument's class
   LT_LENGTHY = 256,  // it may take long, whatever its results are
@@ -79,7 +79,7 @@ struct lt_operator {
   // to. Results are left in the first elements of the array.
   tensor_status (*run)(const lt_operator *self, int form, bool number, lt_value *arguments);
   const char *name;              // with its overload: max.dim
-  const char *called, *called_;  // what errors call it, and what its form in place
+  const char *called, *called_;  // names in errors, of the operator and of its in-place form
   const lt_parameter *parameters;
   int count;
   const char *results;    // a letter each
@@ -87,7 +87,7 @@ struct lt_operator {
   const char *signature;  // the parameters for people
   int changed;            // the parameter that a function without results changes, -1 for none
   int flags, forms;
-  unsigned char aliases;  // the results that may lie in the memory of an argument, a bit each
+  unsigned char aliases;  // a bit for each result that may share memory with an argument
   unsigned char order;    // among the overloads of the name, in which a call looks for its own
 };
 
@@ -98,7 +98,7 @@ TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other);
 // is.
 TENSOR_API uint8_t tensor_lazy(const tensor_t *self);
 
-// All operators, by their names, of which the overloads of one lie side by side.
+// All operators, sorted by name; the overloads of one are adjacent.
 TENSOR_API const lt_operator *tensor_operators(int32_t *count);
 // The operator of a name; NULL for none.
 TENSOR_API const lt_operator *tensor_operator(const char *name);

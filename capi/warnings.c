@@ -10,7 +10,7 @@ typedef struct listener {
   tensor_warning_handler handler;
   void *context;
   tensor_deleter deleter;
-  int64_t holders;  // calls that it hears, and `current`
+  int64_t holders;  // the calls that use it, and `current`
 } listener;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

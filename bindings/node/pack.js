@@ -1,7 +1,8 @@
 'use strict';
 
-// Packs what npm installs: node pack.js FOLDER. That is the package, and another one of what it loads on this platform, or on that of the
-// processors that make built for (ARCH), which npm installs with it where it fits, so that no compiler is needed. Writes the names of both files.
+// Packs the npm packages: node pack.js FOLDER. These are the package itself, and another one with the binaries for this platform, or for
+// the processors that make built for (ARCH), which npm installs with it on a matching platform, so that no compiler is needed. Writes the
+// names of both files.
 const { execFileSync } = require('node:child_process');
 const { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const os = require('node:os');

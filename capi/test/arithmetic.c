@@ -1,4 +1,4 @@
-// A sum from C: values, shapes, all forms of a call, and what a failed call leaves behind.
+// A sum from C: values, shapes, all forms of a call, and the state after a failed call.
 #include "check.h"
 
 int main(void) {

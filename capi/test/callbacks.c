@@ -1,5 +1,5 @@
-// Functions of the program's that runs call: hooks, functions with derivatives of their own, what
-// is saved through hooks, and anomaly mode; who frees what, and what an error in them leaves.
+// Callbacks during a backward pass: hooks, custom functions, saved-tensor hooks, and anomaly mode;
+// who frees what, and the state after an error in them.
 #include <pthread.h>
 
 #include "check.h"
@@ -116,7 +116,8 @@ static tensor_status together(void *context, tensor_t **given, int64_t given_len
   return TENSOR_OK;
 }
 
-// A hook on several tensors is called once in a run, with those that it comes to.
+// A hook on several tensors is called once in a backward pass, with the gradients of those that it
+// reaches.
 static void several(void) {
   note n = {0};
   int64_t number;
@@ -181,7 +182,7 @@ static void nodes(void) {
   tensor_node_free(weak), tensor_free(x);
 }
 
-// The gradient of a square, of what it has saved.
+// The gradient of a square, from the tensor that it saved.
 static tensor_status of_square(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
                                int64_t made_len) {
   tensor_node_t *node = *(tensor_node_t **)context;
@@ -244,7 +245,7 @@ static void functions(void) {
   tensor_free(plain), tensor_free(x);
 }
 
-// The gradient of what has the value of its operand.
+// The gradient of an identity.
 static tensor_status same(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
                           int64_t made_len) {
   (void)context;
@@ -252,7 +253,7 @@ static tensor_status same(void *context, tensor_t **given, int64_t given_len, te
   return tensor_mul_scalar(given[0], tensor_float(1), made);
 }
 
-// What functions hold goes with the last handle, which no call needs to follow.
+// The contexts of callbacks are released with the last handle, without a further call.
 static void endings(void) {
   tensor_node_t *handle;
   for (int runs = 0; runs < 2; runs++) {
@@ -267,7 +268,8 @@ static void endings(void) {
     tensor_free(y);
     CHECK(functions_dropped == 1);
   }
-  // A tensor that gets a history by a write to it, or to a view of it, while it has a handle.
+  // A tensor that becomes part of a graph by a write to it, or to a view of it, while it has a
+  // handle.
   tensor_t *x = leaf(), *written, *part;
   const tensor_t *in = x;
   for (int view = 0; view < 2; view++) {
@@ -353,7 +355,8 @@ static void saving(void) {
   tensor_free(x);
 }
 
-// What a call saved has names, can be kept by hooks later on, and its derivatives can be asked for.
+// The tensors that an operation saved have names, hooks can be set on them later, and their
+// derivatives can be requested.
 static void opened(void) {
   tensor_t *x = leaf(), *y, **list;
   tensor_node_t *node;
@@ -387,7 +390,7 @@ static void opened(void) {
   CHECK(packed_now == 0 && savers_dropped == 1);
 }
 
-// What a run would read and write: each memory once, as far as the run goes.
+// The memory that a backward pass would read and write: each storage once, as far as the pass goes.
 static void footprints(void) {
   tensor_t *x = leaf(), *w = leaf(), *square, *product, *sum, **list;
   int64_t n;
@@ -551,8 +554,8 @@ static void any_number(void) {
   CHECK(numbered[6] == 3);
 }
 
-// A thread's stack in Go begins small and moves while it grows, with what calls that are under way
-// have on it.
+// A thread's stack in Go is small at first and moves when it grows, with the frames of running
+// calls.
 static void *small_stack(void *context) {
   int64_t number;
   tensor_t *x = leaf(), *y;

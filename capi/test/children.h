@@ -1,5 +1,5 @@
-// Runs a part of a test in a process of its own, in which the library is as it is when a program
-// begins: the parent never calls it.
+// Runs a part of a test in a separate process, in which the library is as at the start of a
+// program: the parent never calls it.
 #ifndef LIBTENSOR_TEST_CHILDREN_H
 #define LIBTENSOR_TEST_CHILDREN_H
 
@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-// How the child that runs a part ends, as waitpid() tells it.
+// Returns the exit status of the child that runs a part, as waitpid() reports it.
 static inline int ends(void (*part)(void)) {
   fflush(stdout);
   const pid_t child = fork();

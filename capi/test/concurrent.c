@@ -1,5 +1,5 @@
-// One thread frees, resizes, shares or reshapes what the calls of others use: these get the right
-// answer, or an error that says what happens, and no memory that is gone.
+// One thread frees, resizes, shares or reshapes the tensors that calls of others use: these return
+// correct results, or an error that describes the conflict, and do not access freed memory.
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -92,7 +92,7 @@ static void while_others_use(void (*change)(void)) {
   CHECK(tensor_live_handles() == 0);
 }
 
-// What another thread tries with the shared tensor while this one reads its elements.
+// Operations of another thread on the shared tensor while this one reads its elements.
 static void *disturb(void *alias) {
   const int64_t large = 1 << 20, none = 0;
   tensor_storage_t *storage = NULL;

@@ -125,7 +125,7 @@ static void shapes() {
   CHECK(shape(x.flatten({0}, {1})) == Sizes{6} && shape(x.movedim({0}, {1})) == (Sizes{3, 2}));
 }
 
-// Operators on lists give a list, or write to the tensors of the first one.
+// Operators on lists return a list, or write to the tensors of the first one.
 static void lists() {
   const std::vector<Tensor> list{zeros({2}), zeros({3})};
   foreach_add_(list, {ones({2}), ones({3})}, 2);

@@ -66,7 +66,7 @@ static void memory() {
   CHECK(deleted == 1);
   const Tensor strided = from_blob<float>(values, {2, 2}, nullptr, {1, 2});
   CHECK(has<float>(strided, {2, 2}, {1, 3, 2, 0}));
-  // The data tells what the elements are.
+  // The type of the data determines the dtype.
   CHECK(from_blob(values, 2, nullptr, 3).to_vector<float>() == (std::vector<float>{1, 0}) &&
         from_blob(values, 1, [](float *) {}).numel() == 1);
   const Tensor constant = from_blob<const float>(values, 3);
@@ -75,7 +75,7 @@ static void memory() {
   THROWS(constant.fill_(1), TENSOR_ERROR_RUNTIME, "read-only");
   THROWS(strided.data<double>(), TENSOR_ERROR_TYPE, "the elements are float32, not float64");
   THROWS(empty({1}, Device(TENSOR_META)).data<float>(), TENSOR_ERROR_TYPE, "CPU");
-  // What is rejected calls no deleter.
+  // A failed call does not run the deleter.
   THROWS(from_blob<float>(values, {-1}, [&](float *) { deleted++; }), TENSOR_ERROR_RUNTIME, "-1");
   THROWS(from_blob<float>(values, {INT64_MAX, 4}, [&](float *) { deleted++; }),
          TENSOR_ERROR_RUNTIME, "9223372036854775807");

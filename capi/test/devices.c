@@ -1,4 +1,4 @@
-// What a program asks about devices before it chooses one. There need be no driver for any of them.
+// Queries about devices before a program chooses one. No driver is required for any of them.
 #include <string.h>
 
 #include "check.h"

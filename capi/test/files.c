@@ -1,4 +1,4 @@
-// Files from C: what is saved is loaded again, damaged files are rejected, nothing leaks.
+// Files from C: saved values can be loaded, damaged files are errors, nothing leaks.
 #include "check.h"
 
 #include <errno.h>

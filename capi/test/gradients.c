@@ -1,4 +1,4 @@
-// Gradients from C: leaves, runs, graphs that are freed with their last handle, refusals.
+// Gradients from C: leaves, backward passes, graphs that are freed with their last handle, errors.
 #include "check.h"
 
 static const int64_t SIZE[] = {3};

@@ -1,4 +1,4 @@
-// Handles that are NULL, freed, recycled, foreign or of another kind are errors, never crashes.
+// Handles that are NULL, freed, recycled, invalid or of another type are errors, never crashes.
 #include "check.h"
 
 int main(void) {

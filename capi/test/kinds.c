@@ -1,4 +1,4 @@
-// Tensors of kinds that an operator is not made for, beside others and as outputs, are rejected,
+// Tensor kinds that an operator does not support, as further operands and as outputs, are rejected,
 // and nothing is written.
 #include "check.h"
 
@@ -42,7 +42,7 @@ int main(void) {
         TENSOR_ERROR_NOT_IMPLEMENTED, "quantized");
   CHECK(tensor_dim(rank) == 1);
 
-  tensor_t *number = NULL;  // one whose gradient is wanted is a leaf like others
+  tensor_t *number = NULL;  // a scalar that requires grad is a leaf like others
   OK(tensor_scalar_operand(tensor_float(2), &number));
   OK(tensor_set_requires_grad(number, true));
   FAILS(tensor_square_(number), TENSOR_ERROR_RUNTIME, "leaf");

@@ -79,7 +79,8 @@ static void closed_before_the_first_call(void) {
   use(library);
 }
 
-// What is closed stays: its threads go on, and who opens it again finds it as it was.
+// A closed library stays loaded: its threads continue, and its state is the same when it is opened
+// again.
 static void closed_after_calls(void) {
   void *library = use(open_library(NULL));
   FIND(tensor_set_num_threads);

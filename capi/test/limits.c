@@ -1,5 +1,5 @@
-// Where the system gives few threads or addresses, the library does with fewer, or its first call
-// says what is missing: nothing is printed, nothing ends the process.
+// If the system limits threads or addresses, the library uses fewer, or its first call returns an
+// error that names the shortage: nothing is printed, and the process does not end.
 #include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -143,7 +143,7 @@ static void any_environment(void) {
   use();
 }
 
-// Runs a part for each limit. What it prints is an error.
+// Runs a part for each limit. Any output is an error.
 static void each(const rlim_t *limits, int count, void (*part)(void), const char *name) {
   for (int i = 0; i < count; i++) {
     limit = limits[i];

@@ -1,6 +1,6 @@
-// The default device and the gradient mode belong to the thread that sets them: others keep theirs,
-// and a thread starts with the CPU and with gradients, also where it takes over what the library
-// kept for one that ended.
+// The default device and the grad mode belong to the thread that sets them: others keep theirs, and
+// a thread starts with the CPU and with grad mode on, even if it reuses the record of a thread that
+// ended.
 #include <pthread.h>
 
 #include "check.h"
@@ -21,7 +21,7 @@ static tensor_device device(void) {
   return d;
 }
 
-// Where the factories of a thread put what is given no device.
+// The device of a thread's factory functions without a device argument.
 static tensor_device_type put(void) {
   tensor_t *made[4] = {NULL};
   OK(tensor_zeros(SIZE, 1, TENSOR_FLOAT32, TENSOR_STRIDED, NONE, &made[0]));
@@ -46,7 +46,7 @@ static void *begins(void *unused) {
   return NULL;
 }
 
-// Threads that run side by side each see what they have set.
+// Concurrent threads each see their own settings.
 static void *keeps(void *number) {
   const bool mine = *(const int *)number % 2;
   for (int i = 0; i < ROUNDS; i++) {
@@ -57,7 +57,7 @@ static void *keeps(void *number) {
   return NULL;
 }
 
-// What has an operand to follow, or is told where to go, does not heed the default.
+// Factories with an operand to follow, or with a device argument, ignore the default.
 static void follows(void) {
   tensor_t *x = NULL, *t = NULL, *out = NULL;
   tensor_generator_t *g = NULL;

@@ -1,5 +1,5 @@
-// Names of dimensions from C: what has them, what becomes of them, refusals, and that nothing stays
-// in use.
+// Names of dimensions from C: which tensors have them, how operators propagate them, errors, and
+// leaks.
 #include "check.h"
 
 static const int64_t SIZE[] = {2, 3};

@@ -1,4 +1,4 @@
-// What the generated program build/operators/operators.c uses: tensors from bytes, and results as
+// Used by the generated program build/operators/operators.c: tensors from bytes, and results as
 // text.
 #ifndef LIBTENSOR_TEST_OPERATORS_H
 #define LIBTENSOR_TEST_OPERATORS_H

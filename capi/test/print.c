@@ -1,5 +1,4 @@
-// tensor_print writes what to_string gives where nothing is said, and tells of streams that take
-// nothing.
+// tensor_print with default options writes the result of to_string, and reports streams that fail.
 #include <errno.h>
 
 #include "check.h"

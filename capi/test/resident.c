@@ -13,7 +13,7 @@ static uint64_t next(void) {  // xorshift64: Marsaglia, "Xorshift RNGs", 2003
 static int64_t resident(void) {
   long pages = 0, unused;
   FILE *f = fopen("/proc/self/statm", "r");
-  if (!f) exit(0);  // a system that does not tell
+  if (!f) exit(0);  // the system does not report it
   CHECK(fscanf(f, "%ld %ld", &unused, &pages) == 2);
   fclose(f);
   return pages * sysconf(_SC_PAGESIZE);

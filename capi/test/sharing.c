@@ -1,6 +1,6 @@
-// Threads create, view, lend, save and free tensors over one storage; memory of other owners is
-// released once, whichever side and thread lets go last; shared memory, files and Arrow arrays keep
-// their promises. STRESS_SECONDS sets how long the threads work.
+// Threads create, view, export, save and free tensors over one storage; memory of other owners is
+// released once, whichever side and thread releases last; shared memory, files and Arrow arrays
+// keep their guarantees. STRESS_SECONDS sets how long the threads work.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>

@@ -1,5 +1,6 @@
-// The signals of a program stay its own: the library starts no thread before the first call, and
-// its threads take none; handlers have room; faults in the program's code end it as ever.
+// The library does not affect the program's signals: it starts no thread before the first call, and
+// its threads receive none; handlers have enough stack; faults in the program's code end it as
+// without the library.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -93,7 +94,7 @@ static void signalfd_takes_children(void) {
   }
 }
 
-// The program's handler runs on its own threads.
+// The program's handler runs on the program's threads.
 static pthread_t home;
 static volatile sig_atomic_t elsewhere;
 static void look(int number) {

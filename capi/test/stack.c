@@ -20,7 +20,7 @@ static void *work(void *unused) {
   half = counted(300, 500, TENSOR_FLOAT16);
   OK(tensor_transpose_(b, 0, 1));
   OK(tensor_transpose(a, 0, 1, &turned));
-  // Rows that are converted, turned over, sorted, reduced and multiplied keep blocks on the stack.
+  // Kernels that convert, transpose, sort, reduce and multiply rows keep blocks on the stack.
   OK(tensor_add(half, b, tensor_int(1), &made[0]));
   OK(tensor_atan2(a, b, &made[1]));
   OK(tensor_mm(a, turned, &made[2]));

@@ -1,5 +1,5 @@
 // The first call: from many threads at once, before main, on a small stack, while a timer
-// interrupts it. Each part is a process of its own.
+// interrupts it. Each part is a separate process.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 #include "children.h"
 
-static char *word;  // what the program was started with
+static char *word;  // the argument of the program
 
 // glibc returns constructors what main gets.
 __attribute__((constructor)) static void before_main(int count, char **words) {

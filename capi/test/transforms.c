@@ -1,5 +1,5 @@
-// A transform of the calling thread: tensors in it represent one of many examples, each call is
-// made once for all, and what is left of it is rejected.
+// A transform of the calling thread: tensors in it represent one of many batch elements, each call
+// is made once for all, and calls on wrapped tensors after its end are errors.
 #include "check.h"
 
 static const int64_t SIZES[] = {2, 3};
@@ -30,7 +30,7 @@ static void maps(void) {
   OK(tensor_vmap_unwrap(sum, 0, level, &all));
   CHECK(tensor_numel(all) == 2 && data_of(all)[0] == 6 && data_of(all)[1] == 15);
 
-  // What is the same for all is rejected as what an example is written to.
+  // An unbatched tensor cannot be the output of a batched operand.
   row = floats((float[]){1, 1, 1}, SIZES + 1, 1);
   FAILS(tensor_add_(row, one, tensor_int(1)), TENSOR_ERROR_RUNTIME, "the same for all examples");
   OK(tensor_vmap_spread(row, &spread));
@@ -129,13 +129,13 @@ static void pushes(void) {
   OK(tensor_jvp_tangent(slope, around, &second));
   CHECK(data_of(second)[0] == 2 && data_of(second)[1] == 0 && data_of(second)[2] == 8);
 
-  // What is written in place has a tangent, and so has what it is written to.
+  // A tensor that is written in place from one with a tangent has a tangent.
   fresh = floats((float[]){0, 0, 0}, SIZES + 1, 1);
   OK(tensor_add_(fresh, outer, tensor_int(1)));
   OK(tensor_free(second));
   OK(tensor_jvp_tangent(fresh, around, &second));
   CHECK(data_of(second)[0] == 1 && data_of(second)[2] == 2);
-  // An input of reverse mode keeps its tangent, and what is left of the history too.
+  // An input of reverse mode keeps its tangent, and after the transform its autograd graph, too.
   OK(tensor_jvp_input(outer, false, &leaf));
   OK(tensor_requires_grad(leaf, &wanted));
   CHECK(wanted);
@@ -148,7 +148,7 @@ static void pushes(void) {
   OK(tensor_jvp_end(around));
   FAILS(tensor_jvp_end(around), TENSOR_ERROR_RUNTIME, "no jvp with the number");
 
-  // What is left of a level is its primal.
+  // After the end of a level, a wrapped tensor is its primal.
   OK(tensor_mul(square, inner, &whole));
   OK(tensor_jvp_level(whole, &of));
   CHECK(of == 0 && data_of(whole)[2] == 27);

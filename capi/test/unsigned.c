@@ -11,7 +11,7 @@ static tensor_t *made(const void *values, tensor_dtype dtype) {
   return t;
 }
 
-// What a call gave: two elements of a dtype. It is freed.
+// Checks the result of a call, two elements of a dtype, and frees it.
 static void expect(tensor_t *t, tensor_dtype dtype, const void *values) {
   void *data = NULL;
   CHECK(tensor_get_dtype(t) == dtype && tensor_numel(t) == 2);

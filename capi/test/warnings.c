@@ -1,5 +1,5 @@
-// Warnings: each kind, how often it comes, that a program that rejects one has changed nothing, and
-// who hears it on which thread.
+// Warnings: each kind, how often it is reported, that a call whose warning the handler rejects
+// changes nothing, and which handler receives it on which thread.
 #include <pthread.h>
 
 #include "check.h"
@@ -11,7 +11,7 @@ typedef struct {
   tensor_status answer;
   char kind[64], message[512];
   pthread_t thread;
-  tensor_t *used;  // what the handler calls the library with
+  tensor_t *used;  // the handler calls the library with it
 } ear;
 
 static tensor_status hear(void *context, const char *kind, const char *message) {
@@ -54,7 +54,8 @@ static tensor_status cast(const tensor_t *t) {
   return status;
 }
 
-// A warning is heard each time, with the operator, and a rejected one leaves out as it was.
+// The warning is reported each time, with the operator. If the handler rejects it, out is
+// unchanged.
 static void resized(void) {
   ear e = {0};
   tensor_t *x = ones(3), *out = floats((const float[]){7, 8}, TWO, 1), *empty = ones(0);
@@ -99,8 +100,8 @@ static void resized(void) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) tensor_free(all[i]);
 }
 
-// What is given once is given once in a process, but for a program that rejects it, and always
-// where that is wanted.
+// A warning that is reported once is reported once per process, except if the handler rejects it;
+// with warn-always it is reported every time.
 static void once(void) {
   ear e = {.answer = TENSOR_ERROR_CALLBACK};
   tensor_t *z = complexes(), *x = ones(2);

@@ -50,8 +50,8 @@ function checkRoom(shape, dtype) {
 const HIGH = 2 ** 21;
 const WORD = 2 ** 32;
 
-// Readers of a row of count elements from position at on, by what their typed arrays hold. Each makes its arrays in a place of its
-// own, where V8 learns what they hold.
+// Readers of a row of count elements from position on, by the type of their typed arrays. Each allocates arrays at a separate call site, so
+// that V8 learns their element kind.
 function plainRow(values) {
   return (at, count) => {
     const row = count < MOST_HOLES ? new Array(count) : [];
@@ -150,7 +150,7 @@ function target(first, ...rest) {
 
 const convert = Tensor.prototype.to;
 
-// What elements can be set to; complex numbers are {re, im}, and floats {value, kind}.
+// Whether elements can be assigned from a value; complex numbers are {re, im}, and floats {value, kind}.
 function isValue(value) {
   if (typeof value === 'object') return value !== null && (native.isTensor(value) || Array.isArray(value) || memory.isTyped(value) || 're' in value || 'kind' in value);
   return ['number', 'bigint', 'boolean'].includes(typeof value);
@@ -213,7 +213,7 @@ const methods = {
     return this;
   },
 
-  // A tensor without dimensions has no rows, and is compared by what it holds rather than item by item.
+  // A zero-dim tensor has no rows, and is compared by its element rather than item by item.
   get [Symbol.iterator]() {
     return ownNumber(this) > 0 && this.ndim === 0 ? undefined : rowsOf;
   },
@@ -221,7 +221,7 @@ const methods = {
 
 define(Tensor, methods);
 
-// Apart from the others: it is called often.
+// Separate from the other functions, because it is called often.
 function at(...items) {
   const index = items.length === 1 ? itemsOf(items[0]) : items;
   const found = indexed(this, index);
@@ -234,7 +234,7 @@ function at(...items) {
 }
 Object.defineProperty(Tensor.prototype, 'at', { value: at, writable: true, configurable: true });
 
-// As of arrays: how many rows there are.
+// As for arrays: the number of rows.
 Object.defineProperty(Tensor.prototype, 'length', {
   configurable: true,
   get() {

@@ -1,7 +1,7 @@
 'use strict';
 
-// The addon, one instance for each copy of the package's JavaScript: what one copy makes, no other one changes. Jest has a copy for each
-// test file, and each bundle is one.
+// The addon, one instance for each copy of the package's JavaScript: copies do not share state. Jest has a copy for each test file, and
+// each bundle is one.
 const { existsSync } = require('node:fs');
 const path = require('node:path');
 
@@ -11,7 +11,7 @@ const built = path.join(__dirname, '..', 'build', 'libtensor.node');
 // On musl, as on Alpine, no package of the platform is installed, or its library does not load.
 const isMusl = () => process.platform === 'linux' && !process.report?.getReport().header.glibcVersionRuntime && !process.versions.bun && !process.versions.deno;
 
-// Node, which caches what it requires, gives the instance of the first copy: others open one of their own.
+// Node, which caches required modules, returns the instance of the first copy: other copies open another one.
 function open(file) {
   const opened = { exports: {} };
   process.dlopen(opened, file);
@@ -46,7 +46,7 @@ function load() {
   }
 }
 
-// Loads what needs the addon, and says what is wrong where Node is not one that it is for.
+// Loads a file that needs the addon, and explains errors on an unsupported Node.
 function onGlibc(load) {
   try {
     return load();

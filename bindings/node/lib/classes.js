@@ -1,15 +1,15 @@
 'use strict';
 
-// The classes of objects that own handles of the library's. An object has the number of its box, in which the addon keeps the handle
-// (src/box.c): a private field, which nobody else can read, give to another object or change.
+// The classes of objects that own library handles. An object has the number of its box, in which the addon keeps the handle (src/box.c): a
+// private field, which other code cannot read, copy to another object or change.
 const { types } = require('node:util');
 const { addon } = require('./addon.js');
 const { collect } = require('./collector.js');
 const { isForeign, localized, localizeAsync } = require('./realm.js');
 const { watch, unwatch } = require('./signals.js');
 
-// What the addon and this file hand each other without the time that arguments and results take: numbers of boxes, and what the
-// arguments of a call are. As in src/addon.h.
+// Memory shared with the addon, which avoids the cost of arguments and results: numbers of boxes, and the arguments of a call. As in
+// src/addon.h.
 const cell = new Int32Array(addon.memory, 0, 16);
 const numbers = new Float64Array(addon.memory, 64, 16);
 // An object's box that the addon asked for, or is to have; that of the object which is being made; how many arguments were noted;
@@ -19,10 +19,10 @@ const [READ, MADE, NOTED, FAILED, KINDS] = [0, 1, 2, 3, 4];
 const [ANY, NUMBER, OWN, OUT] = [0, 1, 2, 3];
 const MOST_ARGUMENTS = 4;
 
-// What other files give: lib/create.js the function tensor.
+// Functions of other files: tensor of lib/create.js.
 const late = {};
 
-// What comparisons, structuredClone and postMessage see of an object: its elements, as an own property.
+// What comparisons, structuredClone and postMessage read from an object: its elements, as an own property.
 const views = {};
 // A getter defined so takes a third of the time of one that defineProperty takes a descriptor for.
 const defineGetter = Function.prototype.call.bind(Object.prototype.__defineGetter__);
@@ -35,7 +35,7 @@ function refuse(message) {
 let native;
 let numberOf, ownNumber, setNumber;
 
-// Returns objects of the classes below a private field: what a constructor returns is what the fields of a subclass go to.
+// Adds private fields to existing objects: subclass fields are added to the object that the constructor returns.
 class Given {
   constructor(object) {
     return object;
@@ -97,7 +97,7 @@ function define(Class, members) {
   };
 }
 
-// What a look at a tensor tells, in the addon's order.
+// The properties of a tensor, in the addon's order.
 const [SHAPE, STRIDES, DTYPE, DEVICE, LAYOUT, NDIM, NUMEL, OFFSET] = [0, 1, 2, 3, 4, 5, 6, 7];
 const dtypes = []; // their names by number
 
@@ -186,8 +186,8 @@ const classes = [Tensor, Storage, Generator, Node];
 const [makeTensor, ...others] = [define(Tensor, properties), define(Storage, {}), define(Generator, {}), define(Node, {})];
 const makers = [makeTensor, ...others].map((make) => () => make(cell[MADE]));
 
-// Arrays that only JavaScript knows as such, which are proxies, objects of another copy of the package, and other iterables, which are taken for
-// arrays, but for Maps.
+// Arrays that only JavaScript recognizes, which are proxies, objects of another copy of the package, and other iterables, except Maps,
+// which are converted to arrays.
 const [LIST, STRANGER, ITERABLE] = [-1000, -1001, -1002];
 
 // The objects of every copy have it.
@@ -208,7 +208,7 @@ function read(object) {
 
 const isIterable = (value) => typeof value === 'object' && value !== null && numberOf(value) === 0 && kindOf(value) === ITERABLE;
 
-// The array of an iterable; other values as they are.
+// Converts an iterable to an array; returns other values unchanged.
 const listed = (value) => (isIterable(value) ? Array.from(value) : value);
 
 function write(object) {
@@ -228,7 +228,7 @@ function hasOutAlone(value) {
   return found;
 }
 
-// Notes what an argument is; gives what the addon is to have in its place.
+// Records the type of an argument; returns the value to pass to the addon.
 function note(at, value, last) {
   if (typeof value === 'number') {
     cell[KINDS + at] = NUMBER;
@@ -256,7 +256,7 @@ function owned(made) {
   return made;
 }
 
-// Items of an index, four numbers for each: kinds as in include/tensor.h, and NaN for what a slice leaves out.
+// Items of an index, four numbers each: kinds as in include/tensor.h, and NaN for omitted parts of a slice.
 const [INT, SLICE, NEW_AXIS, ELLIPSIS] = [0, 1, 2, 3];
 const MOST_ITEMS = numbers.length / 4;
 let reads = 0; // of indices: getters of a slice may make calls
@@ -289,7 +289,7 @@ function noteItem(at, item) {
   return true;
 }
 
-// What a basic index of few items gives; undefined for others, of which nothing is known yet.
+// Evaluates a basic index of few items; returns undefined for others, which are not recorded yet.
 function indexed(tensor, items) {
   if (items.length > MOST_ITEMS) return undefined;
   const read = ++reads;
@@ -308,7 +308,7 @@ function noting(call, makes) {
     cell[FAILED] = 0;
     try {
       if (count > MOST_ARGUMENTS) return Reflect.apply(call, this, arguments);
-      // The getters of options come first: they may make calls, which note theirs.
+      // The getters of options come first: they may make calls, which record other arguments.
       if (count > 3) d = note(4, d, true);
       if (count > 2) c = note(3, c, count === 3);
       if (count > 1) b = note(2, b, count === 2);
@@ -342,7 +342,7 @@ function fail(kind, code, message) {
 // Node and its relatives let a reference go while a finalizer is waiting for its object; others need it until that has run.
 const isEager = !process.versions.deno && !process.versions.bun;
 
-// What the addon has of this file. It holds none of this itself: all is in one scope with whatever tensors have.
+// The parts of this file that the addon keeps. It holds them through one weak scope, which tensors keep alive.
 const toTensor = (array, op, asIndices) => late.tensor(array, op, asIndices);
 const parts = { classes, makers, read, write, collect, noting, dtypes, watch, unwatch, toTensor, list: Array.from, fail, isEager };
 

@@ -9,7 +9,7 @@ const nested = require('./nested.js');
 const { isShown, restored, views } = require('./elements.js');
 const { failure, inNameOf, kindOf, read, renamed, typeError, valueError } = require('./options.js');
 
-// The dtypes of typed arrays, by the name that the runtime gives these.
+// The dtypes of typed arrays, by their class name.
 const dtypeOf = {
   Uint8Array: 'uint8',
   Uint8ClampedArray: 'uint8',
@@ -79,7 +79,7 @@ function fromTyped(array, { dtype, device, shape }, share) {
   return cast(made, dtype, device);
 }
 
-// The elements in another shape, which what was made gives way to.
+// Returns the elements in another shape, and disposes the tensor before reshaping.
 function shaped(made, shape) {
   if (shape === undefined) return made;
   try {
@@ -129,8 +129,7 @@ function opened(look) {
   }
 }
 
-// Bytes without a type of their own, seen as elements of dtype: bytes by default. A view begins where elements may; a copy is one of any
-// bytes.
+// Untyped bytes, viewed as elements of dtype: bytes by default. A view needs alignment; a copy does not.
 function viewOf(data, dtype, share) {
   const View = views[dtype];
   if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}; quantizePerTensor() makes such tensors of numbers`);
@@ -163,7 +162,7 @@ function make(op, data, given, share) {
   return made;
 }
 
-// Apart from make(), where a closure over the tensor would keep it from the collector longer.
+// Separate from make(), where a closure over the tensor would delay its collection.
 function giveNames(op, made, names) {
   if (names.includes?.('...')) throw typeError(`${op}: an ellipsis stands for names that a tensor has, and a new one has none; null names no dimension`);
   inNameOf(op, () => made.rename_(names));

@@ -1,6 +1,6 @@
 'use strict';
 
-// A tensor as plain values and back: what comparisons, structuredClone and postMessage see of it, and lt.tensor makes it of again.
+// A tensor as plain values and back: the form that comparisons, structuredClone and postMessage use, and that lt.tensor reads.
 const native = require('./native.js');
 const memory = require('./memory.js');
 const { inNameOf, isDtype, typeError } = require('./options.js');
@@ -31,7 +31,7 @@ const views = {
   float8_e8m0fnu: Uint8Array,
 };
 
-// Calls fn with t in a form that fits what is needed, and disposes that form when it is another tensor.
+// Calls fn with t in the requested form, and disposes that form if it is another tensor.
 function withForm(t, form, fn) {
   try {
     return fn(form);
@@ -51,7 +51,7 @@ function elements(t, share) {
   return withForm(t, t.resolveConj().resolveNeg().contiguous(), (dense) => elements(dense, share));
 }
 
-// The parts of each layout, by the functions that give them, and what makes a tensor of them.
+// The parts of each layout, by the functions that return them, and the constructor from them.
 const coo = { parts: ['indices', 'values'], make: (parts, options) => native.sparseCooTensor(parts.indices, parts.values, options) };
 const rows = { parts: ['crowIndices', 'colIndices', 'values'], make: (parts, options) => native.sparseCompressedTensor(parts.crowIndices, parts.colIndices, parts.values, options) };
 const columns = { parts: ['ccolIndices', 'rowIndices', 'values'], make: (parts, options) => native.sparseCompressedTensor(parts.ccolIndices, parts.rowIndices, parts.values, options) };
@@ -86,7 +86,7 @@ function content(t, device, layout) {
   return { device, values: withForm(undefined, t.to('cpu'), (copy) => elements(copy, false)) };
 }
 
-// What there is to see of a tensor: its names, and that its gradient is wanted, only where that is so.
+// The visible properties of a tensor; names and requiresGrad only if set.
 function shown(t) {
   return inNameOf('elements', () => {
     const { dtype, shape, device, layout } = t;
@@ -106,7 +106,7 @@ function isShown(data) {
   return memory.isTyped(found.values) || found.values === null || found.layout in layouts;
 }
 
-// A tensor of what was shown of one: fromTyped makes dense ones.
+// Returns a tensor from its visible properties: fromTyped creates dense ones.
 function restored(op, found, fromTyped) {
   const { dtype, shape, device, layout } = found;
   if (layout in layouts) return fromParts(op, found, layouts[layout], fromTyped);

@@ -111,7 +111,7 @@ class Encoder {
   }
 }
 
-// The items of a container, undefined for what is none.
+// The items of a container, or undefined for other values.
 function contents(value) {
   if (Array.isArray(value)) return value;
   if (types.isSet(value)) return [...value];

@@ -1,10 +1,10 @@
 'use strict';
 
-// Levels of forward differentiation, and what they make of functions of the program's, which have a backward alone.
+// Levels of forward-mode differentiation, and custom functions in them, which have only a backward.
 const native = require('./native.js');
 const { typeError } = require('./options.js');
 
-// What a function gives in a level of forward differentiation, of which it is told the number.
+// Runs fn in a level of forward-mode differentiation; fn receives the number of the level.
 function within(fn) {
   const level = native.jvpBegin();
   try {
@@ -17,10 +17,10 @@ function within(fn) {
 // The innermost level in which one of some values has a tangent, 0 for none.
 const levelOf = (values) => values.reduce((level, value) => (native.isTensor(value) ? Math.max(level, Number(native.jvpLevel(value))) : level), 0);
 
-// A tensor without its history, with its tangents.
+// A tensor detached from the autograd graph, with its tangents.
 const cut = (t) => (native.isTensor(t) ? native.jvpDetach(t) : t);
 
-// The tensors that have histories of their own: of those with tangents in levels of forward differentiation primals and tangents.
+// The tensors with separate autograd graphs: for those with tangents in levels of forward mode, primals and tangents.
 function parts(tensors) {
   return tensors.flatMap((t) => {
     const level = levelOf([t]);
@@ -39,7 +39,7 @@ function products(outputs, inputs, tangents, recorded) {
   return native.autogradGrad(live.map((i) => rows[i]), vectors, live.map((i) => tangents[i]), true, recorded, true, false);
 }
 
-// What a function with a backward gives of arguments of which some have tangents in a level.
+// Applies a custom function to arguments of which some have tangents in a level.
 function pushed(apply, level, args) {
   const before = native.isGradEnabled();
   const inference = native.isInferenceModeEnabled();

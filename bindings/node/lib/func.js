@@ -15,7 +15,8 @@ const { leaves, mapped, refilled, vmap } = require('./vmap.js');
 const formOf = (tree) => JSON.stringify(mapped(() => 0, tree));
 const isDifferentiable = (t) => t.isFloatingPoint() || t.isComplex();
 
-// The numbers of the nodes of leaves that evaluations made: how many of these run, and what those left whose results keep a history.
+// The node numbers of leaves that evaluations created: the number of running evaluations, and the leaves of those with results that keep a
+// graph.
 let running = 0;
 const over = new Set();
 const MOST_OVER = 100_000;
@@ -38,7 +39,7 @@ function depends(outputs, operands) {
   return false;
 }
 
-// A function's results for inputs of its own, which are taken apart from others of the same tensors.
+// A function's results for separate inputs, which are distinguished from other uses of the same tensors.
 class Evaluation {
   constructor(op, fn, args, argnums, hasAux) {
     checkFunction(op, fn);
@@ -69,11 +70,11 @@ class Evaluation {
     this.operands = leaves(this.inputs);
     this.outputs = leaves(output);
     for (const t of this.outputs) if (!native.isTensor(t)) throw typeError(`${op}: the function must give a tensor, or a structure of tensors, not ${kindOf(t)}`);
-    // Whether the results depend on what is not the inputs' own: then so do the derivatives.
+    // Whether the results depend on tensors other than the inputs: the derivatives then depend on them, too.
     this.connected = enabled && depends(parts(this.outputs), this.operands);
   }
 
-  // An input: a view of what has a history, so that gradients flow on, and a leaf otherwise.
+  // An input: a view if the tensor has an autograd graph, so that gradients flow on, and a leaf otherwise.
   own(t) {
     if (!native.isTensor(t)) throw typeError(`${this.op}: the arguments that are differentiated must be tensors, or structures of them, not ${kindOf(t)}`);
     t = native.vmapSpread(t); // inside vmap each example has its own
@@ -95,7 +96,7 @@ class Evaluation {
     return native.autogradGrad(pick(outputs), this.operands, pick(seeds), true, createGraph, false, true);
   }
 
-  // Results as the caller gets them: without the history that only this evaluation has.
+  // Results for the caller: without the autograd graph of this evaluation.
   finished(tree) {
     if (this.connected) for (const id of this.nodes) over.add(id);
     else if (running === 0 || over.size > MOST_OVER) over.clear();
@@ -126,7 +127,7 @@ function primalsOf(op, primals) {
 
 const derivativeOptions = ['argnums', 'hasAux'];
 
-// A function that gives [gradient, value] of fn, whose result is a zero-dim tensor; with hasAux [gradient, [value, aux]].
+// Returns a function for [gradient, value] of fn, which must return a zero-dim tensor; with hasAux [gradient, [value, aux]].
 function gradAndValue(fn, given) {
   checkFunction('func.gradAndValue', fn);
   const { argnums = 0, hasAux = false } = read('func.gradAndValue', given, derivativeOptions);
@@ -140,7 +141,7 @@ function gradAndValue(fn, given) {
   };
 }
 
-// A function that gives the gradient of fn; with hasAux [gradient, aux].
+// Returns a function for the gradient of fn; with hasAux [gradient, aux].
 function grad(fn, given) {
   checkFunction('func.grad', fn);
   const { hasAux = false } = read('func.grad', given, derivativeOptions);
@@ -171,7 +172,7 @@ function vjp(fn, primals, given) {
   return hasAux ? [output, multiplied, run.finished(run.aux)] : [output, multiplied];
 }
 
-// What fn gives of the primals, and the product of its Jacobian with the tangents.
+// Returns the value of fn at the primals, and the product of its Jacobian with the tangents.
 function jvp(fn, primals, tangents, given) {
   checkFunction('func.jvp', fn);
   const { hasAux = false } = read('func.jvp', given, ['hasAux']);
@@ -192,7 +193,7 @@ function jvp(fn, primals, tangents, given) {
   });
 }
 
-// What fn gives of the primals, and a function that multiplies its Jacobian there with tangents. It calls fn each time.
+// Returns the value of fn at the primals, and a function that multiplies its Jacobian there with tangents. It calls fn each time.
 function linearize(fn, primals) {
   checkFunction('func.linearize', fn);
   return [immediate('func.linearize', fn(...primalsOf('func.linearize', primals))), (tangents) => jvp(fn, primals, tangents)[1]];
@@ -228,7 +229,7 @@ const jacrev = (fn, options) => jacobianOf('func.jacrev', fn, options, false);
 // The same, in the dtype of the result: derivatives are computed in reverse mode.
 const jacfwd = (fn, options) => jacobianOf('func.jacfwd', fn, options, true);
 
-// A function that gives the Hessian of fn: the Jacobian of its Jacobian.
+// Returns a function for the Hessian of fn: the Jacobian of its Jacobian.
 function hessian(fn, given) {
   checkFunction('func.hessian', fn);
   const { argnums = 0 } = read('func.hessian', given, ['argnums']);

@@ -7,7 +7,7 @@ const { immediate } = require('./graph.js');
 const { kindOf, typeError } = require('./options.js');
 const { keep } = require('./scope.js');
 
-// What a call keeps for its backward.
+// The context that a call saves for its backward.
 class FunctionContext {
   needsInputGrad;
   #node = null; // does not keep the node, which keeps the context
@@ -43,7 +43,7 @@ class FunctionContext {
     return this.#node === null ? [] : native.nodeSaved(this.#node);
   }
 
-  // An output as the caller gets it: an argument that was not written to, or what has a history, as a view.
+  // An output for the caller: an argument that was not written to, or a tensor with an autograd graph, is returned as a view.
   static present(context, args, output) {
     if (!native.isTensor(output) || context.#dirty.includes(output)) return output;
     if (!args.includes(output) && !native.requiresGrad(output)) return output;
@@ -65,7 +65,7 @@ class FunctionContext {
   }
 }
 
-// The gradients of the tensors among the arguments, of what backward gives for all.
+// The gradients for the tensor arguments, among those that backward returns for all arguments.
 function checked(name, isTensor, made) {
   const grads = Array.isArray(made) ? made : [made];
   if (grads.length !== isTensor.length) throw typeError(`${name}: backward must give a gradient for each of the ${isTensor.length} arguments of forward; it gave ${grads.length}`);

@@ -15,13 +15,13 @@ function listOf(op, what, given) {
   return list;
 }
 
-// Results in the form of what they belong to; without a history unless that is asked for.
+// Results in the structure of the inputs; detached unless createGraph is set.
 function formed(made, several, createGraph) {
   const list = createGraph ? made : made.map((t) => t.detach());
   return several ? list : list[0];
 }
 
-// Inputs as they are differentiated: apart from what they were computed of, unless a graph is wanted.
+// Inputs to differentiate: detached from their graph, unless createGraph is set.
 const taken = (inputs, createGraph) => inputs.map((t) => (createGraph ? t : t.detach()));
 
 function vectors(op, v, like, what) {
@@ -59,7 +59,7 @@ function jvp(fn, inputs, v, given) {
   return [formed(listOf(op, 'what the function gives', output), several, createGraph), formed(several ? made : [made], several, createGraph)];
 }
 
-// Of a function whose result is a single element: what it gives, and the product of a vector with its Hessian, which is symmetric.
+// For a function with a single-element result: the value, and the product of a vector with its symmetric Hessian.
 function product(op, fn, inputs, v, given) {
   checkFunction(op, fn);
   const { createGraph = false } = read(op, given, options);

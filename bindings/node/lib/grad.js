@@ -9,7 +9,7 @@ const { Node, registerMultiGradHook, savedTensorsHooks } = require('./graph.js')
 const { enableGrad, inferenceMode, noGrad } = require('./modes.js');
 const { define, kindOf, read, renamed, typeError } = require('./options.js');
 
-// The addon's functions that have another form here, and in names.js, and are not exported as they are.
+// The addon's functions that grad.js and names.js wrap, and that are not exported directly.
 const { Tensor } = native;
 
 const orNull = (value) => value ?? null;
@@ -69,7 +69,7 @@ const autograd = {
     try {
       return native.autogradGrad(...args);
     } catch (error) {
-      // Errors of hooks have names of their own.
+      // Errors of hooks keep their own operator names.
       throw error?.message?.startsWith('autogradGrad: ') ? renamed('autograd.grad', error) : error;
     }
   },
@@ -102,7 +102,7 @@ const methods = {
   },
 };
 
-// Functions of the program's, which these call, fail in names of their own.
+// Custom functions, which these call, report errors under their own operator names.
 const runs = {
   backward(gradient, options) {
     native.backward(...backwardArguments('backward', this, gradient, options));

@@ -7,7 +7,7 @@ const { scope } = require('./scope.js');
 
 const names = ['eps', 'atol', 'rtol', 'raiseException'];
 
-// A difference that was found, as an error of its own.
+// A difference between the gradients.
 class GradcheckError extends Error {}
 Object.defineProperty(GradcheckError.prototype, 'name', { value: 'GradcheckError', configurable: true, writable: true });
 
@@ -36,7 +36,7 @@ function numerical(fn, inputs, i, eps) {
   });
 }
 
-// The same by backward: of complex outputs the seeds 1 and i give the derivatives of both parts.
+// The analytical gradients by backward: for complex outputs the seeds 1 and i return the derivatives of both parts.
 function analytical(outputs, input, createGraph) {
   const rows = [];
   for (const output of outputs) {
@@ -83,7 +83,7 @@ function check(op, fn, given, wishes) {
   return !problem;
 }
 
-// Whether the gradients of fn at the inputs are what central differences of its values give. Inputs should be float64 or complex128.
+// Whether the gradients of fn at the inputs equal central differences of its values. Inputs should be float64 or complex128.
 const gradcheck = (fn, inputs, options) => check('autograd.gradcheck', fn, inputs, options);
 
 // The same of the gradients' gradients.

@@ -1,6 +1,6 @@
 'use strict';
 
-// Recorded calls as objects, hooks on them and on tensors, and hooks on what operations save.
+// Operations on the autograd graph as objects, hooks on them and on tensors, and saved-tensor hooks.
 const native = require('./native.js');
 const classes = require('./classes.js');
 const { kindOf, read, typeError } = require('./options.js');
@@ -12,10 +12,10 @@ function checkFunction(op, fn) {
   if (typeof fn !== 'function') throw typeError(`${op}: the argument must be a function, not ${kindOf(fn)}`);
 }
 
-// What a function gives that the library waits for.
+// The result of a function that must be synchronous.
 function immediate(op, result) {
   if (typeof result?.then !== 'function') return result;
-  result.then(undefined, () => {}); // the error below tells more than a rejection that nobody awaits
+  result.then(undefined, () => {}); // the error below is more specific than an unhandled rejection
   throw typeError(`${op}: the function must not be asynchronous: what it gives is needed at once`);
 }
 
@@ -52,7 +52,7 @@ class RemovableHandle {
 }
 if (Symbol.dispose) Object.defineProperty(RemovableHandle.prototype, Symbol.dispose, { value: RemovableHandle.prototype.remove, writable: true, configurable: true });
 
-// What a hook gives in the place of a gradient; null for the gradient as it is.
+// The gradient that a hook returns; null to keep the gradient.
 function replacement(op, made) {
   if (made === undefined || made === null) return null;
   if (!native.isTensor(made)) throw typeError(`${op}: the hook must give a tensor or nothing, not ${kindOf(made)}`);
@@ -148,7 +148,8 @@ function savedTensorsHooks(pack, unpack, fn) {
   }
 }
 
-// Has fn called with the gradients of several tensors once all that a run comes to are there, or with the first of them alone.
+// Registers fn to be called with the gradients of several tensors once all that a backward pass computes are there, or with the first of
+// them.
 function registerMultiGradHook(tensors, fn, options) {
   const op = 'registerMultiGradHook';
   const { mode = 'all' } = read(op, options, ['mode']);

@@ -23,7 +23,7 @@ const growable = getter(SharedArrayBuffer.prototype, 'growable');
 const isTyped = types.isTypedArray;
 const isUntyped = (data) => types.isAnyArrayBuffer(data) || types.isDataView(data);
 
-// Where the bytes of a typed array, DataView or buffer lie.
+// The memory range of a typed array, DataView or buffer.
 function bytes(data) {
   if (types.isArrayBuffer(data)) return { buffer: data, offset: 0, length: bytesOf(data) };
   if (types.isSharedArrayBuffer(data)) return { buffer: data, offset: 0, length: sharedBytesOf(data) };

@@ -1,6 +1,6 @@
 'use strict';
 
-// Shorter forms of what operators do, and questions that a tensor's properties answer.
+// Short forms of operators, and queries that a tensor's properties answer.
 const native = require('./native.js');
 const { checks } = require('./numbers.js');
 const { define, inNameOf, kindOf, typeError, valueError } = require('./options.js');
@@ -106,7 +106,7 @@ const numel = (input) => tensorOf('numel', input).numel;
 const isInference = (input) => tensorOf('isInference', input).isInference();
 const isStorage = (value) => value instanceof native.Storage;
 
-// Tensors of the compressed layouts, of which each has a function of its own.
+// Tensors of the compressed layouts, each of which has a separate function.
 const compressed = (op, layout) => (...args) => {
   const last = args.at(-1);
   const isGiven = typeof last === 'object' && last !== null && !native.isTensor(last) && !Array.isArray(last) && !ArrayBuffer.isView(last);

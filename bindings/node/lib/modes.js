@@ -4,7 +4,7 @@
 const native = require('./native.js');
 const { checkFunction, immediate } = require('./graph.js');
 
-// Calls fn under a mode of the thread, which is what it was afterwards.
+// Calls fn under a mode of the thread, and restores the mode afterwards.
 function under(op, set, enabled, fn) {
   checkFunction(op, fn);
   const grad = native.isGradEnabled();

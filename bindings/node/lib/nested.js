@@ -6,7 +6,7 @@ const native = require('./native.js');
 const memory = require('./memory.js');
 const { kindOf, typeError, valueError } = require('./options.js');
 
-// What is thrown where typed arrays or tensors are among the items.
+// Thrown if typed arrays or tensors are among the items.
 const HAS_ARRAYS = Symbol('has arrays');
 
 const DEEPEST = 129; // one more than lists can be deep
@@ -23,7 +23,7 @@ function shapeOf(data) {
   return shape;
 }
 
-// Copies the numbers of an array from index i on. Returns the index of what is none.
+// Copies the numbers of an array from index i on. Returns the index of the first item that is not a number.
 function fill(numbers, first, row, i, count) {
   for (; i < count; i++) {
     const value = row[i];
@@ -33,8 +33,8 @@ function fill(numbers, first, row, i, count) {
   return i;
 }
 
-// What the library is told. There is room for regular arrays and a little more: where it does not suffice, the library has seen enough to
-// reject.
+// The tokens for the library. The buffer is sized for regular arrays and a little more: if it overflows, the tokens so far suffice for an
+// error.
 class Notes {
   constructor(shape) {
     let arrays = 1;
@@ -53,10 +53,10 @@ class Notes {
     this.numbers = new Float64Array(this.count + 1);
     this.at = 0;
     this.kinds = undefined; // of the items that are no plain numbers
-    this.others = []; // what these have beside a number
+    this.others = []; // their values, if they are not numbers
   }
 
-  // false when there is no room.
+  // Returns false if the buffer is full.
   token(value) {
     if (this.used === this.tokens.length) return false;
     this.tokens[this.used++] = value;
@@ -100,7 +100,7 @@ class Notes {
     return i;
   }
 
-  // An array, at the depth of the numbers or above. false when there is no room.
+  // An array, at the depth of the numbers or above. Returns false if the buffer is full.
   array(level, depth) {
     const count = level.length;
     if (depth < this.depth) return this.token(-1 - count) && this.arrays(level, count, depth + 1);

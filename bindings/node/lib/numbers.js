@@ -1,6 +1,6 @@
 'use strict';
 
-// What is known of the numbers of a dtype, and constants.
+// The properties of dtypes, and constants.
 const native = require('./native.js');
 const { isDtype, kindOf, typeError } = require('./options.js');
 

@@ -12,7 +12,7 @@ function failure(Kind, code, message) {
 const typeError = (message) => failure(TypeError, 'TENSOR_ERROR_TYPE', message);
 const valueError = (message) => failure(RangeError, 'TENSOR_ERROR_VALUE', message);
 
-// An error of what a function calls, in the function's name.
+// The error of an inner call, with the name of the outer function.
 function renamed(op, error) {
   if (!/^TENSOR_ERROR_/.test(error?.code)) return error;
   const message = error.message.replace(/^[\w.]+(?=: | is not implemented| expected )/, op);
@@ -21,7 +21,7 @@ function renamed(op, error) {
   return error;
 }
 
-// What a function calls fails in the function's name.
+// Runs a call and reports its errors with the name of the outer function.
 function inNameOf(op, call) {
   try {
     return call();
@@ -64,7 +64,7 @@ function kindOf(value) {
 
 const isDtype = (name) => typeof name === 'string' && native.dtypeSize(name) > 0;
 
-// The options of a call, each read once; what is none of the names is rejected.
+// The options of a call, each read once; unknown names are rejected.
 function read(op, options, names) {
   if (options === undefined || options === null) return {};
   const isPlain = typeof options === 'object' && !Array.isArray(options) && !ArrayBuffer.isView(options) && !native.isTensor(options);

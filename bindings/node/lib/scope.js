@@ -34,7 +34,7 @@ function scope(fn) {
   try {
     const result = fn();
     if (typeof result?.then === 'function') {
-      result.then(undefined, () => {}); // the error below tells more than a rejection that nobody awaits
+      result.then(undefined, () => {}); // the error below is more specific than an unhandled rejection
       throw typeError('scope: the function must not be asynchronous; dispose what it makes instead');
     }
     collect(result, kept, new Set());

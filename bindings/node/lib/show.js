@@ -1,7 +1,6 @@
 'use strict';
 
-// How tensors, storages, generators and nodes look to what knows nothing of them: the console, text, numbers, JSON, comparisons and
-// copies for other threads.
+// Conversions of tensors, storages, generators and nodes: for the console, text, numbers, JSON, comparisons and copies for other threads.
 const { inspect } = require('node:util');
 const native = require('./native.js');
 const classes = require('./classes.js');
@@ -45,7 +44,7 @@ function setPrintoptions(given) {
   inNameOf('setPrintoptions', () => {
     const shown = native.zeros([]);
     try {
-      native.toString(shown, wanted); // rejects what it cannot be
+      native.toString(shown, wanted); // rejects unsupported types
     } finally {
       shown.dispose();
     }
@@ -93,7 +92,7 @@ function firstOf(t) {
   }
 }
 
-// A tensor among other values: its shape, its dtype, what is unusual about it, and a few elements, in one line.
+// A tensor inside of another value: its shape, its dtype, its unusual properties, and a few elements, in one line.
 function brief(t) {
   const { shape, dtype, device, layout, numel } = t;
   const unusual = [device === 'cpu' ? '' : device, layout === 'strided' ? '' : layout, t.requiresGrad ? 'requiresGrad' : ''].filter(Boolean);

@@ -2,7 +2,7 @@
 
 // AbortSignals of asynchronous calls: however many calls have one, it has one listener of ours, as more than ten make Node warn.
 
-// What is to stop when a signal is aborted, by the signal.
+// The callbacks to run when a signal is aborted, by signal.
 const watched = new WeakMap();
 
 // One that fails keeps none of the others.

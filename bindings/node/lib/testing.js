@@ -20,14 +20,14 @@ function allowed(actual, expected, { rtol, atol }) {
 
 const isObject = (value) => typeof value === 'object' && value !== null && !native.isTensor(value) && !ArrayBuffer.isView(value) && !('re' in value);
 
-// A number counts as one of the dtype of the tensor that it is compared with, and as float64 beside another number.
+// A number has the dtype of the tensor that it is compared with, and is float64 next to another number.
 function operand(value, other) {
   if (native.isTensor(value)) return value;
   const dtype = native.isTensor(other) && (Number.isInteger(value) || checks.isFloatingDtype(other.dtype)) ? other.dtype : 'float64';
   return tensor(value, typeof value === 'number' ? { dtype } : {});
 }
 
-// What differs between two values, '' where they are close.
+// The difference between two values, '' if they are close.
 function difference(actual, expected, where, options) {
   if (!isObject(actual) || !isObject(expected)) {
     if (isObject(actual) || isObject(expected)) throw typeError(`testing.assertClose: ${kindOf(actual)} and ${kindOf(expected)} cannot be compared${where}`);

@@ -7,7 +7,7 @@ const { kindOf, read, typeError, valueError } = require('./options.js');
 
 const isStructure = (tree) => typeof tree === 'object' && tree !== null && !native.isTensor(tree);
 
-// A structure with each of its tensors changed, by a function of those in the same places of others.
+// A structure with each of its tensors mapped, by a function that also receives the corresponding tensors of others.
 function mapped(change, tree, ...others) {
   if (Array.isArray(tree)) return tree.map((item, i) => mapped(change, item, ...others.map((other) => other[i])));
   if (!isStructure(tree)) return change(tree, ...others);
@@ -54,7 +54,7 @@ function examples(args, inDims) {
   return { dims, size: sizes[0] };
 }
 
-// What the function gives for some examples, and along which dimension each of its results has them.
+// The results of the function for a batch, and the batch dimension of each.
 function results(fn, args, given, dims, size, { outDims, randomness }) {
   const level = native.vmapBegin(size, randomness);
   try {

@@ -1,6 +1,6 @@
 'use strict';
 
-// A program to be bundled: the addon, and OpenBLAS beside it.
+// A program to be bundled: with the addon and OpenBLAS next to it.
 const lt = require('libtensor');
 
 const x = lt.tensor([[1, 2], [3, 4.5]]);

@@ -80,7 +80,7 @@ static bool keep(napi_env env, napi_value object, const char *name, napi_ref *re
          lt_ok(env, napi_create_reference(env, value, 0, reference));
 }
 
-// What lib/classes.js has, but for the classes.
+// Keeps the parts of lib/classes.js other than the classes.
 static bool keep_parts(napi_env env, lt_env *e, napi_value parts) {
   napi_value makers, maker, eager;
   leave_parts(env, e);  // of an attempt that failed

@@ -1,7 +1,7 @@
-// The Node addon. table.c tells what JavaScript sees of the library's operators; call.c binds its
-// arguments to one and runs it, at once or, by async.c, on a thread of its own. One lt_env exists
-// per Node environment (the main thread, each worker). Files use each other one way only, from
-// addon.c at the top down to env.c (.ci/circles.py reports where they do not).
+// The Node addon. table.c defines the JavaScript form of the library's operators; call.c binds the
+// arguments of a call and runs it, immediately or, by async.c, on another thread. One lt_env exists
+// per Node environment (the main thread, each worker). Files depend on each other in one direction,
+// from addon.c at the top down to env.c (.ci/circles.py reports violations).
 #ifndef LIBTENSOR_NODE_ADDON_H
 #define LIBTENSOR_NODE_ADDON_H
 
@@ -19,7 +19,7 @@ typedef enum lt_type {
   LT_TENSOR,
   LT_STORAGE,
   LT_GENERATOR,
-  LT_NODE,     // a recorded call
+  LT_NODE,     // an operation on the autograd graph
   LT_OPERAND,  // a tensor or a number
   LT_SCALAR,
   LT_INT,
@@ -44,7 +44,7 @@ enum {
   LT_HAS_DEFAULT = 8,
   LT_IS_MUTATED = 16,
   LT_IS_ALIAS = 32,
-  LT_IS_MOVED = 64,      // the call may give the argument's storage other memory
+  LT_IS_MOVED = 64,      // the call may move the argument's storage to other memory
   LT_IS_VARIADIC = 128,  // the items of the list may be given as arguments
   LT_IS_INTEGERS = 256   // a tensor of integers, such as indices
 };
@@ -102,8 +102,8 @@ typedef struct lt_facts {
   const int64_t *sizes, *strides;
 } lt_facts;
 
-// What a JavaScript Tensor, Storage, Generator or Node represents. Only its environment's thread
-// touches it.
+// The native part of a JavaScript Tensor, Storage, Generator or Node. Only its environment's thread
+// uses it.
 typedef struct lt_box {
   void *handle;
   int32_t number;           // in the pool, from 1 on
@@ -115,7 +115,7 @@ typedef struct lt_box {
   int32_t reading;          // asynchronous calls that read it
   int32_t users;            // asynchronous calls that need the handle
   lt_memory *memory;        // of its storage, NULL without
-  int64_t bytes;            // accounted for a storage of its own, in place of a memory
+  int64_t bytes;            // accounted for a separate storage, in place of a memory
   napi_ref lent;            // weak: the ArrayBuffer that data() gave
   const void *lent_data;    // its address and length
   size_t lent_bytes;
@@ -155,12 +155,12 @@ typedef struct lt_told lt_told;
 typedef struct lt_env {
   napi_env env;
   lt_pool *pool;
-  // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
-  // box, change it, collect garbage, of young objects, or with true of all, wrap a function of
-  // operators so that its arguments are noted, make a tensor of an array, an array of an iterable,
-  // and an error. Those of lib/signals.js have a function called when an AbortSignal is aborted,
-  // and no more. They are weak, so that a copy of the package that nobody has any more can go; but
-  // not while asynchronous calls run, by way of the object that all of them are in.
+  // Functions of lib/classes.js: they create an object of each class, return and change the number
+  // of an object's box, collect garbage of young objects, or with true of all, wrap operator
+  // functions so that their arguments are recorded, make a tensor of an array, an array of an
+  // iterable, and an error. Those of lib/signals.js register and unregister a function for an
+  // AbortSignal. The references are weak, so that an unused copy of the package can be collected;
+  // while asynchronous calls run, the object that contains all of them is kept.
   napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor, list, fail, watch,
       unwatch;
   napi_ref parts;
@@ -187,8 +187,8 @@ typedef struct lt_env {
   int64_t pending;  // asynchronous calls
   struct lt_waiter *waiters;
   lt_saving *saving;  // the innermost hooks that operations save by
-  napi_ref raised;    // what a function that the library called has thrown, in an array
-  lt_told *told;      // what was warned of
+  napi_ref raised;    // the exception of a callback, in an array
+  lt_told *told;      // the pending warnings
   bool closing;       // nobody is told of warnings any more
 } lt_env;
 
@@ -199,7 +199,7 @@ void lt_free_pool(lt_pool *pool);
 lt_box *lt_new_box(lt_pool *pool);  // zeroed; NULL without memory
 void lt_free_box(lt_pool *pool, lt_box *box);
 lt_box *lt_box_at(const lt_pool *pool, int32_t number);
-// Between these two, boxes that are freed stay as they are: a call has them.
+// Between these two calls, freed boxes are kept, because a call uses them.
 void lt_keep_boxes(lt_pool *pool);
 void lt_leave_boxes(lt_pool *pool);
 
@@ -218,14 +218,14 @@ napi_value lt_throw_last(napi_env env, tensor_status status, const char *name);
 // called. malloc's; NULL without memory.
 char *lt_in_javascript(const char *message);
 char *lt_in_name_of(const char *name, const char *message);
-// Throws what a failed N-API call left behind; false when it did fail.
+// Throws the error of a failed N-API call, and returns false for one.
 bool lt_ok(napi_env env, napi_status status);
 
 // ---------------------------------------------------------------------------------------------------------------
 // boxes
 
-// What a call does with a box: it looks at its sizes and strides, reads its elements, adds to them
-// under a lock, writes them, or gives its storage other memory.
+// The use of a box by a call: it reads sizes and strides, reads elements, adds to them under a
+// lock, writes them, or moves the storage to other memory.
 typedef enum lt_access { LT_LOOKS, LT_READS, LT_ADDS, LT_WRITES, LT_MOVES } lt_access;
 
 typedef struct lt_call lt_call;
@@ -239,8 +239,8 @@ void lt_free_handle(lt_type kind, void *handle);
 int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
 // The box behind the number that an object has.
 lt_box *lt_box_of(lt_env *e, int32_t number);
-// The box behind an object of ours, NULL for other objects. Those that were disposed, which have no
-// box of their own, share one for each kind.
+// The box of an object, NULL for objects of other classes. Disposed objects, which have no box,
+// share one for each class.
 lt_box *lt_unwrap(napi_env env, napi_value object);
 // Checks that a box can be used as access says; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
@@ -253,7 +253,7 @@ void lt_use(lt_box *box);
 void lt_unuse(napi_env env, lt_box *box);
 // Returns back memory of objects that nobody reaches before a call that needs more.
 void lt_make_room(napi_env env, lt_env *e);
-// Tells V8 of external memory.
+// Reports external memory to V8.
 void lt_account(napi_env env, lt_env *e, int64_t bytes);
 bool lt_define_classes(napi_env env, napi_value exports, const napi_value *classes);
 
@@ -265,13 +265,13 @@ struct lt_memory {
   uintptr_t base;                        // 0 for none; then it is not in the table
   int64_t bytes;                         // accounted as external memory
   int32_t users;                         // boxes, and ArrayBuffers that data() gave
-  lt_buffer *buffer;                     // the ArrayBuffer that the bytes lie in, if any
-  struct lt_held *claims[LT_MOVES + 1];  // what asynchronous calls use, by what they do with it
+  lt_buffer *buffer;                     // the ArrayBuffer that contains the bytes, or NULL
+  struct lt_held *claims[LT_MOVES + 1];  // the asynchronous calls that use it, by kind of use
   lt_memory *next;                       // in the table
 };
 
-// Accounts for a new box, which call, or NULL, made: a small tensor of its own by its bytes, all
-// else by the memory of the storage. Without memory for that the box is not accounted.
+// Accounts for a new box, created by call, or NULL: a small tensor by its bytes, everything else by
+// the memory of the storage. Without memory for the accounting, the box is not accounted.
 void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call);
 // Returns a small tensor its memory, before others share it or an asynchronous call claims it.
 void lt_track(napi_env env, lt_env *e, lt_box *box);
@@ -283,7 +283,7 @@ void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved);
 void lt_follow_out(napi_env env, lt_env *e, lt_box *box);
 // Whether an object may have the memory of a tensor.
 bool lt_reachable(const lt_env *e, const tensor_t *t);
-// Whether asynchronous calls leave a box's elements free for an access; false with what they do.
+// Whether asynchronous calls permit an access to a box's elements; sets doing to their use if not.
 bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing);
 // Whether two boxes have bytes in common, between the first and the last element of each.
 bool lt_overlap(const lt_box *a, const lt_box *b);
@@ -293,7 +293,7 @@ void lt_unclaim(struct lt_held *held);
 // -------------------------------------------------------------------------------------------------------
 // shared buffers
 
-// What is let go of by leaving it in the environment's inbox: the first member of what malloc gave.
+// A release request in the environment's inbox: the first member of a malloc block.
 typedef struct lt_letter {
   void (*open)(napi_env env, struct lt_letter *letter);
   lt_inbox *to;
@@ -305,7 +305,7 @@ void lt_close_inbox(napi_env env, lt_env *e);
 // Announces a letter, which is posted once.
 void lt_expect(lt_inbox *inbox, lt_letter *letter);
 void lt_post(lt_letter *letter);  // on any thread
-// Lets go of what was left, maybe on another thread.
+// Releases the objects in the inbox, which other threads may have put there.
 void lt_drain_inbox(napi_env env, lt_env *e);
 
 // An ArrayBuffer whose memory tensors use. Only its environment's thread may let go of it, but its
@@ -323,7 +323,7 @@ struct lt_buffer {
 
 void lt_release_buffer(napi_env env, lt_buffer *buffer);
 bool lt_buffer_detached(napi_env env, const lt_buffer *buffer);
-// The ArrayBuffer that a tensor's elements lie in though no box may tell so; NULL for none.
+// The ArrayBuffer that contains a tensor's elements, even if no box records it; NULL for none.
 const lt_buffer *lt_buffer_of(napi_env env, const lt_env *e, const tensor_t *t);
 bool lt_define_buffers(napi_env env, napi_value exports);
 
@@ -379,7 +379,8 @@ typedef struct lt_held {
   struct lt_held *previous, *next;
 } lt_held;
 
-// One call: its bound arguments and what it must give back. Kept on the heap by asynchronous calls.
+// One call: its bound arguments and the resources that it must release. Asynchronous calls keep it
+// on the heap.
 struct lt_call {
   const lt_overload *op;
   const char *name;  // the binding's
@@ -390,12 +391,12 @@ struct lt_call {
   napi_value outs[LT_MOST_RESULTS];  // the objects that an out or in-place form returns
   bool views;                        // it only makes views, and reads no elements
   bool aliases;                      // a result may share memory with its tensors
-  bool shares;                       // a tensor of the call lies in an ArrayBuffer
+  bool shares;                       // a tensor of the call is in an ArrayBuffer
   bool moves;                        // a storage of the call may get other memory
   lt_held *held;                     // tensors, storages and generators of the call
   int32_t held_count, held_room;
   struct lt_temporary *temporaries;  // numbers and arrays made into tensors
-  const char *const *names;          // the option names, for what a factory makes; NULL without
+  const char *const *names;          // the option names of a factory, or NULL
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
   napi_value waiting;       // the object that is to own the tensor that it makes; NULL without
@@ -431,7 +432,7 @@ const char *lt_layout_name(tensor_layout layout);
 // How an argument's type reads in messages.
 const char *lt_type_name(const lt_argument *argument);
 const char *lt_kind_name(const lt_js *js);
-// The same of what an argument does not take, whose kind an array's first item may tell.
+// The same for an argument that does not match; the first item of an array may determine its type.
 void lt_describe(napi_env env, const lt_argument *argument, const lt_js *js, char *to, size_t room);
 // Whether a value is an integer: also -0, which is a number like 0.5 where those are taken.
 bool lt_is_integer(const lt_js *js);
@@ -449,7 +450,7 @@ bool lt_define_nested(napi_env env, napi_value exports);
 
 // A function of the module or a method of a class: an entry in one of its forms.
 typedef struct lt_binding {
-  const char *name;  // as it is called: "add_", "linalg.normAsync"
+  const char *name;  // name for the caller: "add_", "linalg.normAsync"
   const lt_entry *entry;
   int mode;
   bool method, async;
@@ -463,7 +464,7 @@ bool lt_keep_tensor(napi_env env, lt_call *call, tensor_t *tensor);
 bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
              void **handle);
 // Checks all boxes again: getters and proxies among the arguments may have disposed or transferred
-// what was bound before.
+// tensors that were bound before.
 bool lt_check_held(napi_env env, const lt_call *call);
 // Reads the arguments of a call; signal is NULL, or takes the option of that name.
 bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value *signal);
@@ -477,9 +478,9 @@ napi_value lt_invoke(napi_env env, napi_callback_info info);
 napi_value lt_set_default_dtype(napi_env env, napi_callback_info info);
 napi_value lt_index_noted(napi_env env, napi_callback_info info);
 bool lt_define_operators(napi_env env, lt_env *e, napi_value exports);
-// The turn of calls with one default dtype (turn.c), which a call has while it runs, but not while
-// it is in a function of JavaScript's: leaving it tells the dtype, having it again waits for
-// others.
+// The lock of calls with one default dtype (turn.c), which a call holds while it runs, except in
+// JavaScript callbacks: lt_pause releases it and returns the dtype; taking it again waits for other
+// calls.
 tensor_dtype lt_pause(void);
 tensor_status lt_resume(tensor_dtype dtype);
 
@@ -493,15 +494,14 @@ struct lt_kept {
   napi_ref array;
 };
 
-// What a function of JavaScript's is asked: as a tensor_callback, as a tensor_pack or as a
-// tensor_unpack.
+// A request to a JavaScript callback: as a tensor_callback, as a tensor_pack or as a tensor_unpack.
 typedef struct lt_question {
   enum { LT_CALL, LT_PACK, LT_UNPACK } kind;
   lt_kept *kept;  // its functions
   tensor_t **given, **made;
   int64_t given_count, made_count;
   lt_kept *packed;
-  napi_ref *raised;  // what it threw
+  napi_ref *raised;  // its exception
 } lt_question;
 
 // Keeps some values; NULL with an exception pending.
@@ -517,8 +517,8 @@ bool lt_answer(napi_env env, lt_question *question);
 // The exception of a call that failed in a function of JavaScript's, NULL for none.
 napi_value lt_take_raised(napi_env env, napi_ref *raised);
 
-// The thread's hooks on what is saved, for an asynchronous call; NULL for none, or with an
-// exception pending.
+// The thread's saved-tensor hooks, for an asynchronous call; NULL for none, or with an exception
+// pending.
 lt_kept *lt_keep_saving(napi_env env, lt_env *e);
 tensor_status lt_push_saving(lt_kept *hooks);
 void lt_drop_saving(lt_env *e);
@@ -527,28 +527,28 @@ bool lt_define_hooks(napi_env env, napi_value exports);
 // -------------------------------------------------------------------------------------------------------
 // asynchronous calls
 
-// What a run through a graph uses beside its operands.
+// The tensors that a backward pass uses in addition to its operands.
 typedef struct lt_graph {
   lt_held *held;
   int64_t count;
-  bool shares;  // a part of it lies in an ArrayBuffer
+  bool shares;  // a part of it is in an ArrayBuffer
   bool paused;  // the run waits for a function of JavaScript's, which may write all of it
 } lt_graph;
 
-// Has a call work on copies of what lies in ArrayBuffers; false with an exception pending.
+// Replaces operands in ArrayBuffers by copies; returns false with an exception pending.
 bool lt_copy_operands(napi_env env, const lt_env *e, lt_call *call);
-// Returns what it wrote to them to its tensors; message is malloc's.
+// Copies written elements back to the call's tensors; message is allocated by malloc.
 tensor_status lt_copy_back(napi_env env, const lt_call *call, char **message);
 void lt_drop_copies(lt_call *call);
 // Whether a call writes a part of an ArrayBuffer that it uses as another tensor, too, which copies
 // would not show.
 bool lt_writes_shared(const lt_call *call);
-// Holds what a call that runs through a graph will use; false with an exception pending.
+// Holds the tensors that a backward pass will use; returns false with an exception pending.
 bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph);
 void lt_release_graph(napi_env env, lt_graph *graph);
-// Whether a call may call functions of recorded calls, such as hooks.
+// Whether a call may run the hooks or functions of nodes.
 bool lt_runs_graph(const lt_call *call);
-// Rejects a run through what an ArrayBuffer had before it was transferred away; false with an
+// Rejects a backward pass through memory of a transferred ArrayBuffer; returns false with an
 // exception pending.
 bool lt_check_graph(napi_env env, const lt_call *call);
 // Who waits until asynchronous calls are done with tensors: those are told whose tensors none uses.
@@ -561,7 +561,7 @@ void lt_free_async(lt_env *e);
 // The environment that the calling thread runs a job for; NULL for environments' own threads.
 lt_env *lt_env_of_job(void);
 
-// Has the environment of the calling thread tell what the library warns of, until it ends.
+// Makes the environment of the calling thread receive the library's warnings until it ends.
 void lt_open_warnings(lt_env *e);
 void lt_close_warnings(lt_env *e);
 // Has the warnings of the calls that follow told by an environment: a thread may have several.

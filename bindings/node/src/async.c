@@ -1,4 +1,4 @@
-// Asynchronous calls: what they hold and copy, how they end, and what stops them.
+// Asynchronous calls: held objects and copies, completion, and abortion.
 #include <stdio.h>
 
 #include "queue.h"
@@ -10,19 +10,19 @@ typedef struct job {
   lt_graph graph;
   bool settled;  // the signal has rejected the promise
   tensor_dtype default_dtype;
-  lt_kept *saving;  // the hooks on what it saves, NULL for none
+  lt_kept *saving;  // the saved-tensor hooks, NULL for none
   napi_deferred deferred;
   napi_ref outs;               // an array of the objects that the call returns
   napi_ref caller;             // an error whose stack shows the caller
   napi_async_context context;  // of functions that the call may ask, NULL without
-  napi_ref signal, listener;   // an AbortSignal and what listens to it
+  napi_ref signal, listener;   // an AbortSignal and its listener
   struct watch *watch;         // the listener's
   tensor_status status;
   char *message;
   int32_t number;  // of the system, 0 for none
 } job;
 
-// What a listener knows, which the signal may keep after the job.
+// The data of a listener, which the signal may keep after the job.
 typedef struct watch {
   job *job;
 } watch;
@@ -78,9 +78,9 @@ static void release_operands(napi_env env, lt_call *call) {
   }
 }
 
-// A call that makes views of an ArrayBuffer runs at once: a view of a copy would be none. So does
-// one whose copies would not show that they are parts of each other, and a run whose graph saved
-// what lies in an ArrayBuffer.
+// A call that makes views of an ArrayBuffer runs immediately: a view of a copy would not share
+// memory. So do calls with operands that are views of each other in ArrayBuffers, and backward
+// passes with saved tensors in an ArrayBuffer.
 static bool runs_at_once(const job *j) {
   const lt_call *call = &j->call;
   if (j->graph.shares || (call->shares && lt_writes_shared(call))) return true;
@@ -217,7 +217,7 @@ static void settle(napi_env env, job *j) {
   }
 }
 
-// Returns what the call wrote to copies to its tensors, in the modes that the call has.
+// Copies results back from staging tensors, under the call's modes.
 static void copy_back(napi_env env, job *j) {
   lt_modes before;
   if (!lt_read_modes(&before)) return;
@@ -282,7 +282,7 @@ static void finish_all(napi_env env, napi_value unused, void *context, void *dat
   lt_drain_inbox(env, e);
 }
 
-// The environment ends, and nobody hears of the results.
+// The environment ends: the results are discarded.
 static void close_async(void *data) {
   lt_env *e = data;
   lt_close_queue(e);

@@ -1,4 +1,4 @@
-// The ArrayBuffers that tensors lie in.
+// The ArrayBuffers that contain tensors.
 #include "addon.h"
 
 void lt_release_buffer(napi_env env, lt_buffer *buffer) {

@@ -64,7 +64,7 @@ static void let_go(napi_env env, lt_env *e, lt_box *box) {
   lt_drain_inbox(env, e);
 }
 
-// What an object that was disposed has in the place of a box's number.
+// The number that a disposed object has in place of its box's.
 static int32_t gone_number(const lt_box *box) { return -1 - box->kind; }
 
 // Frees the handle, and what Node keeps for the object: it would run finalizers when the event loop
@@ -123,15 +123,15 @@ static void collect(napi_env env, lt_env *e, bool all) {
       napi_get_boolean(env, all, &argument) != napi_ok)
     return;
   napi_call_function(env, undefined, collector, 1, &argument, &result);
-  // A collector that fails, as where the stack has no room for it, fails no call.
+  // A failure of the collector, such as a stack overflow, does not fail the call.
   napi_get_and_clear_last_exception(env, &result);
   sweep(env, e);
 }
 
-// V8 sees small objects, not the memory behind them, and lets them lie. So garbage is collected
-// here when memory has grown by a quarter, or handles by half: young objects first, which takes a
-// fraction of a millisecond, and all where that is not enough. Where nothing was garbage the next
-// look is later.
+// V8 sees small objects, not the memory behind them, and does not collect them. So garbage is
+// collected here when memory has grown by a quarter, or handles by half: young objects first, which
+// takes a fraction of a millisecond, and all if that does not suffice. If nothing was garbage, the
+// next collection is later.
 void lt_make_room(napi_env env, lt_env *e) {
   if (e->bytes < e->kept_bytes) e->kept_bytes = e->bytes;
   if (e->boxes < e->kept_boxes) e->kept_boxes = e->boxes;
@@ -285,8 +285,8 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
   return false;
 }
 
-// disposeBox(): the box whose number lies in the cell, where what its object is to have instead
-// lies then.
+// disposeBox(): releases the box with the number in the cell, and stores the object's new number
+// there.
 static napi_value dispose_box(napi_env env, napi_callback_info info) {
   (void)info;
   lt_env *e = lt_get_env(env);
@@ -326,7 +326,7 @@ static napi_value integer(napi_env env, const lt_env *e, int64_t value) {
   return NULL;
 }
 
-// look(number of a box, property): undefined where the answer lies in the cell.
+// look(number of a box, property): returns undefined if the result is in the cell.
 static napi_value look(napi_env env, napi_callback_info info) {
   static const char *const names[] = {"shape",  "strides", "dtype", "device",
                                       "layout", "ndim",    "numel", "storageOffset"};
@@ -343,7 +343,8 @@ static napi_value look(napi_env env, napi_callback_info info) {
     lt_throw_type(env, "%s is a property of tensors", names[p]);
     return NULL;
   }
-  // A call that writes may change sizes on its thread: until it is done they are what they were.
+  // A call that writes may change sizes on its thread: until it has ended, the old ones are
+  // returned.
   lt_facts now;
   if (box->disposed || !box->before) {
     if (!lt_check_box(env, names[p], "self", box, LT_LOOKS)) return NULL;
@@ -382,8 +383,8 @@ static napi_value enter(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-// leaveScope(kept): disposes what the innermost scope made, except the tensors in the array kept,
-// which the outer scope takes over.
+// leaveScope(kept): disposes the tensors created in the innermost scope, except those in the array
+// kept, which the outer scope takes over.
 static napi_value leave(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value kept;

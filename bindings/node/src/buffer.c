@@ -13,7 +13,7 @@ static void storage_freed(void *context) { lt_post(context); }
 // ------------------------------------------------------------------------------------------------------
 // loans
 
-// What an ArrayBuffer that data() gave keeps: the storage, and its memory's place in the accounts.
+// The data of an ArrayBuffer that data() returned: the storage, and the accounting of its memory.
 typedef struct lt_loan {
   tensor_t *held;
   lt_memory *memory;
@@ -37,7 +37,7 @@ static void buffer_collected(napi_env env, void *data, void *hint) {
   free(l);
 }
 
-// The loan that an address lies in, NULL for none.
+// The loan that contains an address, NULL for none.
 static const loan *find_loan(const lt_env *e, const void *address) {
   const loan *l = e->loans;
   while (l && ((const char *)address < l->data || (const char *)address >= l->data + l->bytes))
@@ -48,7 +48,7 @@ static const loan *find_loan(const lt_env *e, const void *address) {
 // -------------------------------------------------------------------------------------------------------
 // typed arrays in
 
-// The bytes of a typed array, as the runtime knows them: properties of the object may lie.
+// The bytes of a typed array according to the runtime: properties of the object may be overwritten.
 typedef struct span {
   napi_value array_buffer;
   void *data;
@@ -228,8 +228,7 @@ static bool is_contiguous(const tensor_t *t) {
   return true;
 }
 
-// The bytes of a tensor that lies in an ArrayBuffer, in that one: whoever transfers it takes them
-// away from both.
+// The bytes of a tensor in an ArrayBuffer, as a part of that buffer: a transfer detaches both.
 static napi_value part_of(napi_env env, const lt_buffer *buffer, const tensor_t *t, size_t bytes) {
   napi_value array_buffer, result;
   void *data, *start;
@@ -244,10 +243,10 @@ static napi_value part_of(napi_env env, const lt_buffer *buffer, const tensor_t 
   return result;
 }
 
-// memoryOf(tensor, share): the tensor's elements, as a Uint8Array of the ArrayBuffer that they lie
-// in, or an ArrayBuffer over them, or of a copy: where share is false, the runtime has no external
-// memory, or the memory must not be written. Undefined when the elements do not lie one after the
-// other, or are not those that the memory has.
+// memoryOf(tensor, share): the tensor's elements, as a Uint8Array of their ArrayBuffer, or as an
+// ArrayBuffer over them, or over a copy: if share is false, the runtime has no external memory, or
+// the memory is read-only. Returns undefined if the elements are not contiguous, or not stored in
+// the memory itself.
 static napi_value memory_of(napi_env env, napi_callback_info info) {
   size_t argc = 2;
   napi_value argv[2], result = NULL;

@@ -28,7 +28,7 @@ typedef struct inputs {
 // ----------------------------------------------------------------------------------------------------------
 // inputs
 
-// Objects that hold no options although they have no properties of their own: Map, Date, instances.
+// Objects without own properties that are not options: Map, Date, instances.
 static bool is_plain(napi_env env, napi_value object) {
   napi_value prototype, above;
   napi_valuetype type;
@@ -178,13 +178,13 @@ static int gather(const lt_overload *op, inputs *in) {
   return op->positional_count;
 }
 
-// The options that every factory has beside its arguments.
+// The options of every factory, in addition to its arguments.
 static bool is_of_factories(const char *option) {
   return strcmp(option, "names") == 0 || strcmp(option, "requiresGrad") == 0;
 }
 
-// Assigns what was passed to an overload's arguments; false, with the reason in why, where it does
-// not fit.
+// Assigns the passed values to an overload's arguments; returns false, with the reason in why, if
+// they do not match.
 static bool fit(napi_env env, const lt_overload *op, int mode, inputs *in, const lt_js **given,
                 bool arrays, char *why, size_t room) {
   if (!(op->row->forms & LT_HAS(mode, 0))) {
@@ -265,7 +265,7 @@ static const lt_overload *choose(napi_env env, const lt_binding *b, int mode, in
                                  const lt_js **given) {
   const lt_entry *entry = b->entry;
   char why[256], message[1024];
-  // Arrays are taken for tensors where no form takes them as what they are.
+  // Arrays are converted to tensors if no overload accepts them as arrays.
   for (bool arrays = false;; arrays = true) {
     for (int i = 0; i < entry->count; i++)
       if (fit(env, &entry->overloads[i], mode, in, given, arrays, why, sizeof why))
@@ -382,7 +382,7 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
       *to = a->value;
     }
   }
-  // What a call that makes nothing new returns.
+  // The result of a call without a new result.
   bool returns_self = call->mode == LT_INPLACE || (op->result_count == 0 && op->argument_count &&
                                                    op->arguments[0].flags & LT_IS_MUTATED);
   call->outs[0] = returns_self ? given[0]->value : NULL;
@@ -428,7 +428,7 @@ static napi_value strings_result(napi_env env, const lt_value *r) {
   return made ? array : NULL;
 }
 
-// What a factory made, with the names that were asked for: an ellipsis represents none that it has.
+// The result of a factory, with the requested names: an ellipsis represents none that it has.
 static napi_value named_result(napi_env env, lt_call *call, tensor_t *made) {
   bool whole = true;
   for (int64_t i = 0; i < call->name_count; i++) whole &= strcmp(call->names[i], "...") != 0;
@@ -595,7 +595,8 @@ tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
   return status;
 }
 
-// setDefaultDtype(dtype): of this environment. The library tells why others cannot be it.
+// setDefaultDtype(dtype): sets the default of this environment. The library reports the error for
+// unsupported dtypes.
 napi_value lt_set_default_dtype(napi_env env, napi_callback_info info) {
   lt_call call;
   napi_value undefined = NULL;
@@ -618,8 +619,8 @@ static napi_value run_bound(napi_env env, lt_env *e, lt_call *call) {
   return status ? lt_throw_last(env, status, call->name) : lt_results(env, call);
 }
 
-// Ends a call whose arguments were noted. Warnings may call functions of the program's, which make
-// calls: what this one made is told last.
+// Ends a call with recorded arguments. Warning handlers may make calls: the result of this one is
+// reported last.
 static void end_noted(napi_env env, lt_env *e, int32_t made) {
   lt_leave_boxes(e->pool);
   lt_drain_inbox(env, e);
@@ -681,8 +682,8 @@ static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int3
   return true;
 }
 
-// indexNoted(number of a box, count, object): has an object own what an index gives whose items lie
-// in the cell.
+// indexNoted(number of a box, count, object): makes an object own the result of an index with its
+// items in the cell.
 napi_value lt_index_noted(napi_env env, napi_callback_info info) {
   size_t argc = 3;
   napi_value argv[3];

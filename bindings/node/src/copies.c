@@ -1,10 +1,10 @@
-// Copies of what lies in ArrayBuffers, whose memory can be taken away while an asynchronous call
-// runs: the call works on the copies, and returns what it wrote when it is done.
+// Copies of operands in ArrayBuffers, whose memory can be transferred while an asynchronous call
+// runs: the call uses the copies, and copies written elements back at its end.
 #include <stdio.h>
 
 #include "addon.h"
 
-// What the call works on in the place of a tensor, NULL for the tensor itself.
+// The copy that the call uses in place of a tensor, NULL for the tensor itself.
 static tensor_t *copy_of(const lt_call *call, const lt_box *box) {
   for (int i = 0; i < call->held_count; i++)
     if (call->held[i].box == box && call->held[i].copy) return call->held[i].copy;

@@ -3,7 +3,7 @@
 
 #include "addon.h"
 
-// The object that path lies in, made where missing, and the last part of path.
+// The object for the last part of path, created if missing, and that part.
 static bool find_place(napi_env env, napi_value exports, const char *path, napi_value *object,
                        const char **last) {
   *object = exports;
@@ -23,7 +23,7 @@ static bool find_place(napi_env env, napi_value exports, const char *path, napi_
   return true;
 }
 
-// How many arguments a function needs, as its length tells.
+// The number of required arguments, for the function's length.
 static double needed_arguments(const lt_binding *binding) {
   const lt_overload *op = binding->entry->overloads;
   int needed = -binding->method;
@@ -32,7 +32,7 @@ static double needed_arguments(const lt_binding *binding) {
   return needed > 0 ? needed : 0;
 }
 
-// Whether what a binding gives is a tensor, new for each call.
+// Whether the result of a binding is a new tensor for each call.
 static bool makes_tensor(const lt_binding *binding) {
   bool makes = binding->mode == LT_FUNCTION;
   for (int i = 0; i < binding->entry->count; i++) {
@@ -119,7 +119,7 @@ static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_
     **next = (lt_binding){(*next)->name, entry, LT_FUNCTION, true, false};
     if (!define(env, e, (*next)++, class, name, "")) return false;
   }
-  // What lies in a namespace does so in place, too: a method of its name could be another
+  // In-place forms of a namespace are in the namespace, too: a method of that name could be another
   // operator's.
   bool method = name == entry->path;
   napi_value place = method ? p->tensor : object;

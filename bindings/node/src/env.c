@@ -1,4 +1,4 @@
-// An environment, and what a function that the library called there has thrown.
+// An environment, and the exception of a callback in it.
 #include "addon.h"
 
 lt_env *lt_get_env(napi_env env) {

@@ -1,5 +1,5 @@
-// Runs through a graph beside other work: what recorded calls saved, and the gradients that a run
-// adds to, are held as its operands are.
+// Concurrent backward passes: saved tensors, and the gradients that a pass adds to, are held like
+// its operands.
 #include <stdio.h>
 
 #include "addon.h"
@@ -22,15 +22,15 @@ bool lt_runs_graph(const lt_call *call) {
   return run_of(call) || strcmp(call->op->name, "nodeCall") == 0;
 }
 
-// What a run uses beside its operands: the tensors that recorded calls saved, and the gradients
+// The tensors that a backward pass uses in addition to its operands: saved ones, and the gradients
 // that it adds to.
 typedef struct parts {
   tensor_t **read, **written;
   int64_t reads, writes;
 } parts;
 
-// The parts of a call that runs through a graph; false for other calls, and for errors, of which
-// the run itself tells, but for *status without memory.
+// The parts of a call that runs a backward pass; false for other calls, and for errors, which the
+// pass itself reports, except *status without memory.
 static bool find_parts(const lt_call *call, parts *p, tensor_status *status) {
   const struct run *run = run_of(call);
   *p = (parts){0};
@@ -68,8 +68,8 @@ static bool is_there(napi_env env, const lt_call *call, const tensor_t *t, lt_ac
   return false;
 }
 
-// Holds a tensor of the graph, and takes its handle. What was saved and no object has, none can
-// write: it is left to the run, which frees it on the way.
+// Holds a tensor of the graph, and takes its handle. A saved tensor without a JavaScript object
+// cannot be written: it is left to the pass, which frees it.
 static bool hold(napi_env env, const lt_call *call, lt_graph *graph, tensor_t **handle,
                  lt_access access) {
   lt_env *e = lt_get_env(env);

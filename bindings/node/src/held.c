@@ -1,4 +1,5 @@
-// What a call holds until it ends: its tensors, those made for it, and the memory of its lists.
+// The resources that a call holds until it ends: its tensors, temporaries, and the memory of its
+// lists.
 #include "addon.h"
 
 typedef struct lt_block {

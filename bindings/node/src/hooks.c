@@ -1,6 +1,6 @@
-// Functions of JavaScript's that the library calls: hooks, those on what operations save, and the
-// derivatives of functions of one's own. They run on the environment's thread: at once where the
-// library was called there, by way of async.c where an asynchronous call meets them.
+// JavaScript callbacks of the library: hooks, saved-tensor hooks, and the derivatives of custom
+// functions. They run on the environment's thread: directly if the library was called there, and by
+// way of async.c for asynchronous calls.
 #include <pthread.h>
 
 #include "addon.h"
@@ -131,7 +131,7 @@ static tensor_status unpack(void *kept, void *packed, tensor_t **made) {
 }
 
 // ------------------------------------------------------------------------------------------------
-// hooks on what operations save
+// saved-tensor hooks
 
 // Hooks that the thread has pushed. The library keeps the functions as long as it needs them.
 struct lt_saving {

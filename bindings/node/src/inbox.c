@@ -1,5 +1,5 @@
-// Letters to an environment: what it is to let go of, and only its own thread may, can be given up
-// on any thread.
+// Letters to an environment: objects that only its own thread may release can be submitted on any
+// thread.
 #include <pthread.h>
 
 #include "addon.h"

@@ -1,4 +1,4 @@
-// What the library keeps of JavaScript's, until it lets go of it on any thread.
+// JavaScript objects that the library keeps, and may release on any thread.
 #include "addon.h"
 
 static void open_letter(napi_env env, lt_letter *letter) {

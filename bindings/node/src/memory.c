@@ -1,5 +1,5 @@
 // The memory of storages: accounted to V8 once, however many tensors view it, and claimed by
-// asynchronous calls, so that no other call moves it, or writes what they read.
+// asynchronous calls, so that no other call moves it, or writes elements that they read.
 #include "addon.h"
 
 enum {
@@ -105,7 +105,7 @@ bool lt_reachable(const lt_env *e, const tensor_t *t) {
   return tensor_numel(t) * element_size(t) < SMALL_BYTES || find(e, base_of(&box));
 }
 
-// The ArrayBuffer that an address lies in, of those that a call's tensors have.
+// The ArrayBuffer at an address, among those of a call's tensors.
 static lt_buffer *buffer_at(const lt_call *call, uintptr_t base) {
   for (int i = 0; call && call->shares && i < call->held_count; i++) {
     const lt_memory *m = call->held[i].box->memory;
@@ -211,7 +211,8 @@ static int64_t needed_bytes(const tensor_t *t) {
   return (last + 1) * element_size(t);
 }
 
-// Whether an out has the memory that it had: its elements lie where they lay, and need no more.
+// Whether an out has unchanged memory: the address of its elements is the same, and they need no
+// more.
 static bool stays(const lt_box *box) {
   const lt_memory *m = box->memory;
   if (box->bytes) return tensor_numel(box->handle) * element_size(box->handle) == box->bytes;
@@ -231,7 +232,8 @@ void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
       take(e, m);
       put(e, m, base);
     } else {
-      // The call's own tensors tell no more which ArrayBuffer the bytes lie in: only known ones do.
+      // The call's own tensors no longer determine the ArrayBuffer of the bytes: only known ones
+      // do.
       lt_detach(env, e, box);
       enter(env, e, box, base, NULL);
       m = box->memory;

@@ -3,8 +3,8 @@
 
 #include "addon.h"
 
-// What was written down: the tokens of the arrays, the numbers in them, and for items that are no
-// plain numbers what they are, with the values that do not fit among the numbers.
+// The parsed array: the tokens of the arrays, the numbers in them, and for other items their kinds,
+// with the values that do not fit among the numbers.
 typedef struct {
   const int32_t *tokens;
   const double *numbers;
@@ -88,8 +88,8 @@ static tensor_status tell_run(napi_env env, walk *w, lt_list *l, int64_t n) {
   return status;
 }
 
-// A token: n for an array of n items that are all numbers, -1 - n for one of n items with tokens of
-// their own; RUN and n for n numbers.
+// A token: n for an array of n items that are all numbers, -1 - n for one of n items with separate
+// tokens; RUN and n for n numbers.
 static tensor_status tell(napi_env env, walk *w, lt_list *l, uint32_t count) {
   tensor_status status = TENSOR_OK;
   for (uint32_t i = 0; i < count && !status; i++) {
@@ -104,9 +104,9 @@ static tensor_status tell(napi_env env, walk *w, lt_list *l, uint32_t count) {
   return status;
 }
 
-// fromNested(tokens as an Int32Array, how many, numbers as a Float64Array, kinds as a Uint8Array or
-// undefined, others as an array, dtype or undefined, whether numbers without a fraction are
-// integers where there is no dtype)
+// fromNested(tokens as an Int32Array, their number, numbers as a Float64Array, kinds as a
+// Uint8Array or undefined, other values as an array, dtype or undefined, whether numbers without a
+// fraction are integers if there is no dtype)
 static napi_value from_nested(napi_env env, napi_callback_info info) {
   size_t argc = 7, length;
   napi_value argv[7];

@@ -1,4 +1,4 @@
-// Numbers, strings and words for dtypes, devices and layouts: what values are made of.
+// Numbers, strings and the names of dtypes, devices and layouts: conversions of plain values.
 #include <stdio.h>
 
 #include "addon.h"

@@ -1,4 +1,4 @@
-// The threads that asynchronous calls run on, and what calls ask of their environment meanwhile.
+// The threads of asynchronous calls, and the requests of these calls to their environment.
 #ifndef LIBTENSOR_NODE_QUEUE_H
 #define LIBTENSOR_NODE_QUEUE_H
 
@@ -6,21 +6,21 @@
 
 enum { LT_MOST_THREADS = 256, LT_MOST_DEVICES = 64 };
 
-// What a call carries of the thread that makes it, and takes to the thread that runs it.
+// The modes of the calling thread, which a call transfers to the thread that runs it.
 typedef struct lt_modes {
   tensor_device device;
   bool grad, inference;
-  bool autocast[2];                // of the CPU and of CUDA
-  tensor_dtype autocast_dtype[2];  // where enabled
-  int16_t cards;    // CUDA devices; where there are none, neither of these two counts
-  int16_t current;  // the one among them that is current
+  bool autocast[2];                  // of the CPU and of CUDA
+  tensor_dtype autocast_dtype[2];    // where enabled
+  int16_t cards;                     // CUDA devices; without any, neither of these two counts
+  int16_t current;                   // the one among them that is current
   int64_t streams[LT_MOST_DEVICES];  // and the current stream of each
 } lt_modes;
 
 bool lt_read_modes(lt_modes *m);
 tensor_status lt_set_modes(const lt_modes *m);
 
-// What a thread runs: the first member of an asynchronous call.
+// A unit of work for a thread: the first member of an asynchronous call.
 typedef struct lt_job {
   lt_env *e;
   // Changed under the queue's lock.
@@ -28,7 +28,7 @@ typedef struct lt_job {
   lt_modes modes;
   void (*run)(struct lt_job *job);
   bool *paused;     // set while it waits for an answer
-  napi_ref raised;  // what a function that it called has thrown
+  napi_ref raised;  // the exception of a callback
   struct lt_job *previous, *next;
 } lt_job;
 
@@ -37,7 +37,7 @@ typedef struct lt_jobs {
   int64_t count;
 } lt_jobs;
 
-// What an environment has: all but wake is read under the queue's lock.
+// The queue of an environment: all fields except wake are read under the queue's lock.
 struct lt_async {
   napi_threadsafe_function wake;
   lt_jobs done;
@@ -55,7 +55,7 @@ lt_job *lt_take_done(lt_env *e);
 // The environment ends: jobs that wait never run, those that run are waited for, but get no more
 // answers.
 void lt_close_queue(lt_env *e);
-// Answers what calls that run ask.
+// Answers the requests of running calls.
 void lt_answer_asked(napi_env env, lt_env *e,
                      bool (*answer)(napi_env env, const lt_job *asking, lt_question *question));
 void lt_set_threads(int wanted);

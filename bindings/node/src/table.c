@@ -1,5 +1,5 @@
-// What JavaScript sees of the library's operators: the names of its own kind, from the library's
-// table, once for the process.
+// The JavaScript form of the library's operators: names in camelCase, from the library's table,
+// once per process.
 #include <ctype.h>
 #include <pthread.h>
 
@@ -95,16 +95,17 @@ static bool read_parameter(const lt_parameter *p, lt_argument *a) {
   return (a->name = camel(strcmp(p->name, "self") ? p->name : "input", false));
 }
 
-// The arguments that JavaScript gives: a function represents a callback with its context and what
-// deletes that, which come last.
+// The number of arguments in JavaScript: a function represents a callback with its context and the
+// context's deleter, which come last.
 static int given(const lt_operator *row) {
   for (int i = 0; i < row->count; i++)
     if (row->parameters[i].flags & LT_CALLS_BACK) return i + 1;
   return row->count;
 }
 
-// Whether JavaScript can call an operator: it has no addresses but those of functions. Hooks on
-// what is saved, which asynchronous calls take along, are pushed and popped by the addon itself.
+// Whether JavaScript can call an operator: the only addresses in JavaScript are those of functions.
+// Saved-tensor hooks, which asynchronous calls take along, are pushed and popped by the addon
+// itself.
 static bool callable(const lt_operator *row) {
   for (int i = 0, n = given(row); i < n; i++)
     if (type_of(row->parameters[i].kind) == LT_CALLBACK &&

@@ -4,9 +4,9 @@
 
 #include "addon.h"
 
-// The library has one default dtype, and each environment one of its own: calls of environments
-// with different ones take turns. A word counts those that run above the dtype that they share, so
-// that calls need no lock while nobody waits for another dtype.
+// The library has one default dtype, and each environment a separate one: calls of environments
+// with different defaults alternate. The low bits of a word hold the current dtype, and the rest
+// counts the calls that run with it, so that calls need no lock while none waits for another dtype.
 enum { TURN_CALL = 1 << 8, TURN_CHANGES = TURN_CALL - 1 };
 static struct {
   _Atomic int64_t word, waiting;

@@ -75,7 +75,7 @@ static bool look_object(napi_env env, napi_value value, lt_js *js) {
   return true;
 }
 
-// What can be iterated over counts as the array of what it gives.
+// An iterable is converted to an array.
 static bool look_iterable(napi_env env, napi_value value, lt_js *js) {
   napi_value list, undefined;
   js->kind = LT_JS_ARRAY;

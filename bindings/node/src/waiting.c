@@ -7,7 +7,8 @@ typedef struct lt_waiter {
   struct lt_waiter *next;
 } lt_waiter;
 
-// Whether asynchronous calls use one of the tensors in an array, or, where there are none, run.
+// Whether asynchronous calls use one of the tensors in an array, or, for an empty one, whether any
+// run.
 static bool in_use(napi_env env, const lt_env *e, napi_value tensors) {
   uint32_t count = 0;
   napi_value item;
@@ -19,7 +20,7 @@ static bool in_use(napi_env env, const lt_env *e, napi_value tensors) {
   return false;
 }
 
-// Tells those that wait for tensors which no call uses any more.
+// Notifies those that wait for tensors which no call uses any more.
 void lt_tell_waiters(napi_env env, lt_env *e) {
   for (lt_waiter **at = &e->waiters, *w; (w = *at);) {
     napi_handle_scope scope;

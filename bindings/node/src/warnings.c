@@ -1,5 +1,5 @@
-// What the library warns of, as process.emitWarning tells it. A call may run on a thread of
-// async.c, so that warnings go to the environment by letters, which it opens when the call is done.
+// Reports the library's warnings by process.emitWarning. A call may run on a thread of async.c, so
+// that warnings are sent as letters, which the environment reads at the end of the call.
 #include <ctype.h>
 #include <pthread.h>
 
@@ -14,7 +14,7 @@ typedef struct warning {
 // The environment whose calls the thread makes, NULL on other threads and once it ends.
 static _Thread_local lt_env *here;
 
-// What an environment has told: a warning of one kind by one operator is told once.
+// The warnings that an environment has reported: each kind of one operator is reported once.
 struct lt_told {
   lt_told *next;
   char code[64];

@@ -51,8 +51,8 @@ static char *copy_word(char *to, const char *text, const char *word, size_t leng
   return is_value(word, length) ? mempcpy(to, word, length) : copy_camel(to, word, length);
 }
 
-// The end of what stands between quotes, which is the program's; names of arguments and options are
-// the library's.
+// The end of a quoted string, which the application passed; names of arguments and options are the
+// library's.
 static const char *end_of_quoted(const char *start, const char *at) {
   static const char *const before[] = {"argument ", "option "};
   for (size_t i = 0; i < sizeof before / sizeof *before; i++) {

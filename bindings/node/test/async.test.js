@@ -157,7 +157,7 @@ test('an AbortSignal ends calls', async () => {
   quiet.abort();
   assert.equal(done.at(0).item(), 1);
   done.dispose();
-  // Calls that were running run to their ends, and claim what they read until then.
+  // Running calls continue to their end, and claim the tensors that they read until then.
   for (let claimed = true; claimed || lt.liveHandles() > handles + 1; await new Promise((resolve) => setTimeout(resolve, 1))) {
     try {
       a.fill_(1);
@@ -300,7 +300,7 @@ function lent() {
   return { array, t: lt.asTensor(array) };
 }
 
-// Calls on tensors that lie in one ArrayBuffer: [self or the module, name, arguments].
+// Calls on tensors in one ArrayBuffer: [self or the module, name, arguments].
 const onLent = {
   'out that is an operand': (t) => [lt, 'add', [t, 1, { out: t }]],
   'out that is one of three': (t) => [lt, 'where', [t.gt(3), t, 0, { out: t }]],

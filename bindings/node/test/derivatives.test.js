@@ -1,6 +1,6 @@
 'use strict';
 
-// lt.func, lt.autograd.functional, gradcheck, and in-place operators under hooks on what is saved.
+// lt.func, lt.autograd.functional, gradcheck, and in-place operators with saved-tensor hooks.
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const lt = require('..');
@@ -60,7 +60,7 @@ test('products of what is written in place, and of functions with a backward', (
   assert.deepEqual(push((x) => [x, 'more'], { hasAux: true })[2], 'more');
   let left;
   assert.throws(() => push((x) => { left = x.mul(2); throw new Error('stops'); }), /stops/);
-  assert.deepEqual(left.add(1).toArray(), [3, 5]); // what has escaped is its primal
+  assert.deepEqual(left.add(1).toArray(), [3, 5]); // after the level a tensor is its primal
   assert.throws(() => push((x) => x.toSparse()), /forward differentiation is not implemented for sparse_coo tensors/);
   assert.throws(() => func.jvp((x) => x, [lt.tensor([1n])], [lt.tensor([1n])]), /tangents are of tensors of floating-point or complex dtypes/);
 });

@@ -1,6 +1,6 @@
 'use strict';
 
-// What comparisons, structuredClone and postMessage see of tensors of every kind, and lt.tensor makes of that again.
+// Comparisons, structuredClone and postMessage of all tensor kinds, and lt.tensor of their results.
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const lt = require('..');

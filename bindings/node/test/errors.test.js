@@ -1,6 +1,6 @@
 'use strict';
 
-// Errors of every function: they speak of the function that was called, in JavaScript's names and words.
+// Errors of every function name the function that was called and its arguments as in JavaScript.
 const assert = require('node:assert/strict');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');

@@ -1,6 +1,6 @@
 'use strict';
 
-// Files: what is saved is loaded again, across languages and whole at any moment.
+// Files: saved values can be loaded in every language, and files are complete at any moment.
 const assert = require('node:assert/strict');
 const { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } = require('node:fs');
 const { tmpdir } = require('node:os');

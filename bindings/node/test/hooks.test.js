@@ -9,7 +9,7 @@ const lt = require('..');
 const home = JSON.stringify(path.join(__dirname, '..'));
 const leaf = (...values) => lt.tensor(values.map(lt.float), { dtype: 'float64', requiresGrad: true });
 
-// Both ways to run backward; what is thrown is a rejection of the second.
+// Both ways to run backward; an exception becomes a rejection of the second.
 const runs = {
   backward: async (t) => t.backward(),
   backwardAsync: (t) => t.backwardAsync(),

@@ -1,9 +1,9 @@
 'use strict';
 
-// Calls every function and method with arguments that no program should pass, and with those of recorded calls, of which some are changed, at
-// once and asynchronously, while others dispose, resize and write the same memory. A crash, a hang, an internal error or a leak fails the run.
+// Calls every function and method with hostile arguments, and with those of reference calls, some of them changed, synchronously and
+// asynchronously, while other calls dispose, resize and write the same memory. A crash, a hang, an internal error or a leak fails the test.
 //
-//   node --expose-gc test/hostile.js --count 1000000 --seed 1
+//  node --expose-gc test/hostile.js --count 1000000 --seed 1
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
@@ -36,7 +36,7 @@ const names = ['dim', 'keepdim', 'dtype', 'out', 'other', 'alpha', 'input', 'gen
 class Run {
   constructor(seed, trace) {
     this.random = generator(seed);
-    // Texts among the arguments name files, too: they lie in a folder of their own.
+    // Strings among the arguments also name files: these are in a separate folder.
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'libtensor-hostile-'));
     this.home = process.cwd();
     process.chdir(this.folder);
@@ -46,7 +46,7 @@ class Run {
     this.flying = new Set();
     this.wrong = [];
     this.answers = this.errors = 0;
-    this.answered = new Set(); // the functions of recorded calls that did not fail
+    this.answered = new Set(); // the functions of successful reference calls
     this.recorded = recordedCalls().filter(({ node }) => !left.has(node) && (node in lt.Tensor.prototype || node.split('.').reduce((found, name) => found?.[name], lt)));
     this.calls = this.collect();
     process.on('unhandledRejection', (error) => this.judge('a rejection that nobody awaits', error));
@@ -136,7 +136,7 @@ class Run {
     return memory.buffer;
   }
 
-  // A result with a history, and with a hook that may do anything to what others use.
+  // A result that requires grad, with a hook that may change anything that other calls use.
   leaf(t) {
     if (this.random() < 0.5) {
       t.registerHook((grad) => {
@@ -151,7 +151,7 @@ class Run {
     return this.pick([0, 1, 2, 3, -1, -2, 0.5, -0, NaN, Infinity, -Infinity, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308, 7, 64, 1n, -1n, 2n ** 63n, -(2n ** 70n), this.below(10)]);
   }
 
-  // Objects whose properties throw, lie or change what the call uses.
+  // Objects with properties that throw, return wrong values or change the call's operands.
   trap() {
     const object = this.object();
     const dispose = () => object.dispose?.();
@@ -265,7 +265,7 @@ class Run {
     else this.callAny();
   }
 
-  // A tensor of a recorded call in another form, which most operators take.
+  // A tensor of a reference call in another form that most operators accept.
   changed(t) {
     switch (this.below(12)) {
       case 0:
@@ -291,7 +291,7 @@ class Run {
     }
   }
 
-  // The arguments of a recorded call, of which one may be another value.
+  // The arguments of a reference call, one of them possibly replaced.
   recordedArguments({ types, args }) {
     const given = args.map((value, i) => valueOf(types[i], value));
     const at = this.below(given.length || 1);
@@ -301,7 +301,7 @@ class Run {
     return given;
   }
 
-  // A recorded call in any form: with arguments in their places or by name, a method, in place, with out, off the event loop.
+  // A reference call in any form: with positional or named arguments, as a method, in place, with out, asynchronously.
   callRecorded() {
     const call = this.pick(this.recorded);
     const name = `${call.node}${this.pick(['', '', '', '_'])}${this.random() < 0.2 ? 'Async' : ''}`;

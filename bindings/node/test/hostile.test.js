@@ -1,6 +1,6 @@
 'use strict';
 
-// A short run of test/hostile.js, which takes as many calls as it is told.
+// A short test with test/hostile.js, which accepts the number of calls.
 const assert = require('node:assert/strict');
 const { spawnSync } = require('node:child_process');
 const path = require('node:path');

@@ -10,7 +10,7 @@ const { inspect } = require('node:util');
 const lt = require('..');
 const native = require('../lib/native.js');
 
-// Collects until the handles are back at the number, or gives up and tells the number.
+// Collects garbage until the number of handles is the given one. Returns the number after several attempts.
 async function settle(handles) {
   for (let i = 0; i < 20 && lt.liveHandles() > handles; i++) {
     globalThis.gc();
@@ -391,7 +391,7 @@ test('tensors without dispose are collected', async () => {
   assert.equal(lt.memoryStats().inUse, inUse);
 });
 
-// Runs a script in a process of its own and returns what it prints, as JSON.
+// Runs a script in a separate process and returns its output, parsed as JSON.
 function measured(source) {
   const script = `const lt = require(${JSON.stringify(path.join(__dirname, '..'))}); ${source}`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 120_000 });

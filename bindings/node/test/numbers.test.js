@@ -1,6 +1,6 @@
 'use strict';
 
-// What is known of dtypes and tensors, printing, random states, assertClose.
+// Properties of dtypes and tensors, printing, random states, assertClose.
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
 const lt = require('..');

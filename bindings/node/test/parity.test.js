@@ -1,6 +1,6 @@
 'use strict';
 
-// What the Python package has is in the Node package under its name in camel case; what stays away has a reason.
+// The functions of the Python package exist in the Node package under their camelCase names; exceptions have a reason.
 const assert = require('node:assert/strict');
 const { readFileSync } = require('node:fs');
 const { join } = require('node:path');
@@ -58,7 +58,7 @@ for (const [file, object] of Object.entries(places))
     const isClass = object === object.constructor?.prototype;
     const isMissing = (name) => {
       if (away.has(name) || legacy.test(name) || (object === lt.Storage.prototype && ofStorages.has(name))) return false;
-      // In-place forms of what lies in no namespace are methods.
+      // In-place forms outside of a namespace are methods.
       return !(camel(name) in object || (name.endsWith('_') && camel(name) in lt.Tensor.prototype));
     };
     assert.deepEqual([...declared(file, isClass ? ' {4}' : '')].filter(isMissing), []);

@@ -1,6 +1,6 @@
 'use strict';
 
-// Every example of the README runs, and returns what it says after an arrow.
+// Every example of the README runs, and returns the value after its arrow.
 const assert = require('node:assert/strict');
 const { readFileSync } = require('node:fs');
 const path = require('node:path');

@@ -18,7 +18,7 @@ test('the service under a short load', () => {
     assert.match(run.stdout, /^120 requests in .*\ntensors: (\d+) before, \1 after/);
     const seen = JSON.parse(readFileSync(path.join(folder, 'memory.json'), 'utf8'));
     assert.equal(seen.at(-1).done, 120);
-    // Tensors take no more than what requests that are in hand need.
+    // Tensors use no more memory than the current requests need.
     assert.ok(seen.every((s) => s.inUse < 32e6 && s.rss > s.inUse));
     assert.match(readFileSync(path.join(folder, 'memory.svg'), 'utf8'), /^<svg [^]*<polyline [^]*120 requests, 8 at once[^]*<\/svg>/);
   } finally {

@@ -1,6 +1,6 @@
 'use strict';
 
-// What a tensor is to code that knows nothing of tensors.
+// Tensors as seen by generic code.
 const assert = require('node:assert/strict');
 const loose = require('node:assert');
 const { test } = require('node:test');

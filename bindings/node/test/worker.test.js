@@ -42,7 +42,7 @@ test('what a worker made is freed when it ends', async () => {
   assert.equal(lt.liveHandles(), before);
 });
 
-// How a process of its own ends, in whose main thread only the source loads the package.
+// The exit status of a separate process, in which only the source loads the package in the main thread.
 function end(source, timeout = 60_000) {
   const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['-e', source], { encoding: 'utf8', timeout });
   return { status, signal, stdout, stderr };
@@ -204,8 +204,8 @@ test('the threads of asynchronous calls stay for the workers to come', () => {
   assert.deepEqual(end(source, 20_000), { status: 0, signal: null, stdout: '7\n', stderr: '' });
 });
 
-// What workers do without end until they are terminated, in a process whose main thread has not loaded the package: the last of
-// them to end is the last to have it.
+// Endless loops of workers until they are terminated, in a process that has not loaded the package in its main thread: the last worker to
+// end is the last user of the package.
 const endless = {
   calls: 'for (;;) await lt.matmulAsync(x, x);',
   'many calls': 'for (;;) await Promise.all([lt.matmulAsync(x, x), lt.sortAsync(x), lt.splitAsync(x, 9)]);',

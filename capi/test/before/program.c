@@ -1,6 +1,6 @@
-// A program that was compiled and linked at a1c47474, and is kept as it came out (program-x86_64):
-// what it calls stays, with the meanings, the numbers and the sizes of structs that it was compiled
-// with. gcc -O1 -s program.c -I../../../include -L../../../build -ltensor
+// A program that was compiled and linked at a1c47474. The binary (program-x86_64) is kept: the
+// functions that it calls keep the meanings, the numbers and the sizes of structs that it was
+// compiled with. gcc -O1 -s program.c -I../../../include -L../../../build -ltensor
 #include <stdio.h>
 #include <string.h>
 #include <tensor.h>
@@ -53,7 +53,7 @@ int main(void) {
   OK(tensor_select(grad, 0, 1, &indices));
   tensor_free(indices), tensor_free(grad), tensor_free(b), tensor_free(c);
 
-  // Refusals.
+  // Errors.
   CHECK(tensor_select(a, 0, 5, &b) != TENSOR_OK);
   CHECK(strstr(tensor_last_error(), "5") != NULL);
   tensor_free(a);

@@ -1,6 +1,6 @@
-// Hostile calls: what build/laws/hostile.c, which hostile.py writes from the operator entries, and
-// the programs that it prints are written with. Every call draws its arguments from numbers of its
-// own, so that a call stays the same when others are left out.
+// Hostile calls: used by build/laws/hostile.c, which hostile.py writes from the operator schemas,
+// and by the programs that it prints. Every call draws its arguments from a separate random stream,
+// so that a call stays the same if others are left out.
 #ifndef LIBTENSOR_TEST_HOSTILE_H
 #define LIBTENSOR_TEST_HOSTILE_H
 
@@ -224,7 +224,7 @@ static void favour(const char *numbers) {
        numbers = end, n = strtol(numbers, &end, 10))
     favoured[favours++] = (int)n;
 }
-// An enumeration's number, now and then none of its own.
+// A value of an enumeration, sometimes an invalid one.
 static int32_t number_of(int last, int frequent) {
   int32_t v = below(32) ? (below(4) ? below(last + 2) - 1 : frequent) : below(2) ? 99 : INT32_MIN;
   say("%d", v);
@@ -255,14 +255,14 @@ static const char *text_optional(void) {
   if (below(2)) return say("NULL"), NULL;
   return text();
 }
-// A folder of its own keeps files that calls write; every program has one.
+// A separate folder for the files that calls write; every program has one.
 static const char *path(void) {
   static const char *const names[] = {"a", "b", "c", "", "/nonexistent/x", "."};
   const char *v = names[below(6)];
   say("\"%s\"", v);
   return v;
 }
-// The length of a list, which may lie only where nothing is read.
+// The length of a list. It is wrong only where nothing is read.
 static int64_t length(int n, const void **data) {
   if (below(24) == 0) {
     *data = NULL;

@@ -1,5 +1,5 @@
-// Functions of a hostile program that the library calls: hooks that steal, free and resize what
-// they are given, fail, and call any function.
+// Callbacks of a hostile program: hooks that steal, free and resize the tensors that they are
+// given, fail, and call any function.
 #ifndef LIBTENSOR_TEST_HOSTILE_CALLBACKS_H
 #define LIBTENSOR_TEST_HOSTILE_CALLBACKS_H
 
@@ -59,7 +59,7 @@ static tensor_status hostile_hook(void *context, tensor_t **tensors_given, int64
       break;
     case 7:
       return failed_callback();
-    case 8: {  // what is run is run again
+    case 8: {  // recursive calls
       const tensor_t *from = t[below(TENSORS)];
       if (depth < DEEPEST)
         depth++, tensor_backward(&from, 1, NULL, 0, 1, below(2), NULL, 0), depth--;

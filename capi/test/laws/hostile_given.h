@@ -1,12 +1,12 @@
-// Arguments of recorded calls for hostile.h: build/laws/hostile.c has the tables. An argument of
-// such a call is now and then replaced by a hostile one, and its tensors by other kinds of tensors.
+// Arguments of reference calls for hostile.h: build/laws/hostile.c has the tables. An argument of
+// such a call is sometimes replaced by a hostile one, and its tensors by other tensor kinds.
 #ifndef LIBTENSOR_TEST_HOSTILE_GIVEN_H
 #define LIBTENSOR_TEST_HOSTILE_GIVEN_H
 
 #include "hostile.h"
 
 enum { REPLACED = 12 };           // one recorded argument in so many is replaced,
-static _Thread_local bool exact;  // but in calls that are made as they were recorded
+static _Thread_local bool exact;  // except in calls with the unchanged reference arguments
 
 // An argument: an integer, number of an enumeration or index into `stored` (-1: absent); a float;
 // or n items, a string, bytes.
@@ -24,7 +24,8 @@ typedef struct {
 static const stored_tensor *stored;
 static const unsigned char *stored_bytes;
 
-// What a call has made of recorded arguments; it goes after the call, or stays for later ones.
+// The results of a call with reference arguments; they are freed after the call, or kept for later
+// ones.
 static _Thread_local tensor_t *temporary[128];
 static _Thread_local int temporaries;
 static _Thread_local tensor_storage_t *storages_made[16];
@@ -180,7 +181,7 @@ static int32_t format_of(const given *c, int i) {
   return kept(c) ? number_given(c, i) : number_of(3, -1);
 }
 
-// A list as it was recorded; one item in REPLACED of long lists is drawn.
+// A reference list; in long lists, one item in REPLACED is drawn.
 #define LIST_OF(type, name, show)                                                  \
   static const type *name##_of(type *items, int64_t *n, const given *c, int i) {   \
     if (!kept(c) || c[i].n > LIST) return name(items, n);                          \
@@ -236,7 +237,7 @@ static const tensor_index *items_of(tensor_index *list, int64_t *n, const given 
   return list;
 }
 
-// An output: any tensor, or an empty one of the dtype that the result of the recorded call had.
+// An output: any tensor, or an empty one with the dtype of the reference result.
 static tensor_t *out_of(const given *c, int i) {
   static const tensor_dtype common[] = {TENSOR_FLOAT32, TENSOR_INT64, TENSOR_BOOL, TENSOR_FLOAT64,
                                         TENSOR_COMPLEX64};

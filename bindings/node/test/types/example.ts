@@ -1,4 +1,4 @@
-// Compiled, never run: what the type declarations must accept and reject.
+// Compiled, never run: code that the type declarations must accept or reject.
 import lt = require('libtensor');
 
 class URLLike {
