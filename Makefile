@@ -5,7 +5,7 @@ SONAME := libtensor.so.0
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 
-# What the library is built for: this machine, or with ARCH=arm64 machines of that kind, by Debian's cross compiler, in build/arm64.
+# The target architecture of the library: this system, or with ARCH=arm64 arm64, by Debian's cross compiler, in build/arm64.
 export ARCH ?=
 ifneq ($(filter-out arm64,$(ARCH)),)
 $(error ARCH is $(ARCH); it can be arm64, or empty for this machine)
@@ -33,18 +33,17 @@ LICENSES := $(BUILD)/licenses
 LICENSED := LICENSE go.mod .ci/licenses .ci/licenses.txt
 ADDON := bindings/node/$(BUILD)/libtensor.node
 CUDA := $(BUILD)/cuda
-# The package of the kernels for devices, which the library finds beside itself; an sdist does without.
+# The package of the CUDA kernels, which the library searches next to itself; an sdist has none.
 KERNELS := $(if $(wildcard cuda/kernels/*.ptx.gz),$(BUILD)/libtensor-cuda/gen_entries.txt)
 JOBS ?= $(shell nproc)
-# Kernels compile while what comes from registries is fetched.
+# Downloads run while kernels compile.
 FETCHING := $(MAKE) --no-print-directory -s -j4
 
 ifdef BLAS
 export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(BLAS)
 endif
-# Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled. The library comes
-# first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
-# netgo: a module that we use imports net, which would bring the system's resolver in.
+# Tests, vet and the library use the same flags, so that they share go's cache. The library comes first: only the build of a shared library caches the
+# headers of exports, without which go compiles a package again. netgo: one of the modules imports net, which would link the system's resolver.
 export GOFLAGS ?= -trimpath -buildmode=pie -tags=$(TAGS)
 # go asks for debug information that the link throws away, a quarter of the time that the kernels take.
 export CGO_CFLAGS ?= -O2 -g0
@@ -99,8 +98,8 @@ tools:
 
 lib: $(LIB) $(DIRECT) ## Build the shared libraries
 
-# The library has the kernels of all CPU tiers, those that it shall run on any machine with; TIERS=native leaves out those of tiers that
-# this machine does not use, which saves most of a first build. The demo does that where there is no whole library yet.
+# The library contains the kernels of all CPU tiers, for any processor; TIERS=native excludes those of tiers that this processor does not use, which
+# saves most of a first build. The demo does that if there is no complete library yet.
 export TIERS ?= all
 NATIVE_TIER = $(shell .ci/cpu_tier)
 LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline avx2 avx512))
@@ -108,13 +107,14 @@ comma := ,
 TAGS = $(subst $() ,$(comma),$(strip netgo $(addprefix without_,$(LEFT_OUT))))
 WHOLE = $(filter all,$(shell cat $(BUILD)/tiers 2>/dev/null))
 demo digits models test: TIERS := $(or $(WHOLE),native)
-# Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
+# Reports progress, and keeps the modification time of an unchanged library. Builds without the bundled OpenBLAS may lack Python: go builds without
+# progress then.
 GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 
 compilers:
 	@.ci/check_tools library
 
-# go decides what is out of date, so that the rule always runs. It needs nothing that is fetched.
+# go decides whether the library is up to date, so that the rule always runs. It needs no downloads.
 library: $(CUDA)/lib/libcuda.a | $(if $(BLAS),,system-openblas)
 	@echo "building $(LIB)"
 	@SONAME=$(SONAME) GO_BUILD="$(GO_BUILD)" capi/link $(LIB) -tags "$(TAGS)"
@@ -125,7 +125,7 @@ $(STATIC): $(LIB) capi/archive capi/tensor.map
 	@echo "building $@"
 	@GO_BUILD="$(GO_BUILD)" capi/archive $@ -tags "$(TAGS)"
 
-# The OpenBLAS that the library opens beside itself, where it does not take the system's.
+# The OpenBLAS that the library loads from its folder, unless it uses the system's.
 openblas: $(or $(BLAS),system-openblas)
 	@mkdir -p $(BUILD)
 	@rm -f $(BUILD)/libscipy_openblas64_.so
@@ -205,7 +205,7 @@ fits: $(VENV)/ready ## Compute the coefficients of special functions again, engi
 	@$(PYTHON) -m pip install -q mpmath
 	@$(PYTHON) engine/kernel/accuracy/fits.py
 
-# The site and what makes it stand by themselves: no other target needs them.
+# The site and its tools are separate: no other target needs them.
 SITE := build/site-venv
 site: $(SITE)/ready ## Build the documentation site in build/site (requires Python; installs mkdocs in a separate virtual environment)
 	@echo "making the site"
@@ -222,12 +222,12 @@ cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend again (in
 	@$(PYTHON) -m pip install -q --disable-pip-version-check nvidia-cuda-nvrtc-cu12==12.4.127
 	@$(PYTHON) cuda/kernels/generate.py ptx
 
-# The licences of what is in the library, which every package carries.
+# The licenses of the library's parts, which every package contains.
 licenses: $(BLAS)
 	@.ci/licenses $(LICENSES) $(VERSION) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
 
-# The CMake package and the pkg-config file find the headers from where they are themselves, wherever the prefix goes. Programs are told
-# where the library is, but for the folders that every program looks in.
+# The CMake package and the pkg-config file locate the headers relative to themselves, so that the prefix is relocatable. Programs get an rpath,
+# unless the library is in a default folder.
 FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
 SYSTEM_LIBDIRS = /lib /lib64 /usr/lib /usr/lib64 /usr/lib/$(shell $(CC) -print-multiarch)
 RPATH = $(if $(filter $(SYSTEM_LIBDIRS),$(LIBDIR)),,-Wl,-rpath,\$${libdir} )

@@ -44,7 +44,7 @@ def follow(tree, text):
 
 
 def run(tree, command):
-    # The kernels of this machine's tier will do.
+    # The kernels of this CPU's tier suffice.
     setting = f"PATH={ROOT / 'build/venv/bin'}:$PATH; export TIERS=native"
     done = subprocess.run(["bash", "-c", f"{setting}; {command}"], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:

@@ -22,7 +22,7 @@ FLAGS = (
 ).split()
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 MOST = 400_000  # bytes of a page, with styles, scripts and the index of the search, compressed with gzip as servers send them
-# What newcomers ask, and pages that tell it: one is among the first three that are found.
+# Questions of newcomers, and pages that answer them: one must be among the first three search results.
 QUESTIONS = {
     "install": ["get-started/install/"],
     "first tensor": ["get-started/python/", "get-started/c/"],
@@ -52,7 +52,7 @@ class Browsing:
     def __init__(self, context, site, home):
         self.context, self.site, self.home = context, site, home
         self.problems, self.anchors, self.links = [], {}, {}
-        self.shared = set()  # what pages load beside themselves
+        self.shared = set()  # files that pages load
 
     def file(self, url):
         path = self.site / unquote(urlparse(url).path).lstrip("/")

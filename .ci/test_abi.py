@@ -35,7 +35,7 @@ def test_exports_are_those_of_the_header():
     nodes = exports()
     private = re.search(r"TENSOR_PRIVATE\S* \{(.*?)\}", (abi.ROOT / "capi" / "tensor.map").read_text(), re.DOTALL)[1]
     assert nodes.pop("TENSOR_0") == {name for name, kind in NOW.items() if kind.startswith("function ")}
-    # What bindings of the same version use beside it has a node that names the version.
+    # The symbols for bindings of the same version have a version node of that version.
     assert nodes == {f"TENSOR_PRIVATE_{'.'.join(version()[:2])}": set(re.findall(r"(tensor_\w+);", private))}
 
 

@@ -136,7 +136,7 @@ def test_an_sdist_builds_from_what_it_carries(sdist, tmp_path, at_once):
     # Nothing is fetched: neither the checkout nor the network is there for it.
     shutil.copytree(BUILD / "openblas", sdist / "source" / "build" / "openblas")
     made = wheel(sdist, tmp_path, **at_once)
-    # The same sources give the same library, whatever the folder.
+    # The same sources produce the same library, in any folder.
     with zipfile.ZipFile(made) as archive:
         assert archive.read("libtensor/lib/libtensor.so") == (BUILD / "libtensor.so").read_bytes()
     run(sys.executable, "-m", "pip", "install", "--no-deps", "--target", tmp_path / "installed", made)

@@ -16,6 +16,7 @@ func init() {
 }
 
 // lt_unusable writes the reason why no kernel of this build can run on this CPU, or an empty string.
+//
 //export lt_unusable
 func lt_unusable(text *C.char, size C.int) {
 	if err := kernel.Unusable(); err != nil {

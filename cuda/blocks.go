@@ -35,7 +35,7 @@ func (s *shelf) put(b block) {
 	*s = slices.Insert(*s, at, b)
 }
 
-// waiting is a block that goes back to its stream, if it has one, once the other users have done what they had been given.
+// waiting is a freed block that returns to its stream, if it has one, once its other users have finished the work that they had been given.
 type waiting struct {
 	block  block
 	home   *machine
@@ -58,7 +58,7 @@ func (q *queue) reclaim(free func(w waiting)) {
 	*q = kept
 }
 
-// withUser are the streams that use a block beside the one it is of, with another one.
+// withUser returns the streams that use a block, other than its own, with one added.
 func withUser(users []*machine, home, user *machine) []*machine {
 	if user == nil || user == home || slices.Contains(users, user) {
 		return users

@@ -20,8 +20,8 @@ type combination struct {
 	columnDims, _                         int64
 }
 
-// combine joins sources with the elements of the output that an index names: the places are found, and none changes where one is out of
-// range; they are sorted, so that what comes to one place is found together and in the order of the index.
+// combine reduces sources into the elements of the output that an index selects: the positions are validated before anything changes, and sorted, so
+// that the sources of one position are adjacent and in the order of the index.
 func combine(op string, w launch.Indexed) error {
 	operands := w.Operands[:]
 	dev, err := sharedDevice(op, w.Kernel.Outputs, operands)

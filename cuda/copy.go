@@ -50,8 +50,8 @@ func copyTo(op string, w launch.Copying) error {
 	return s.Err
 }
 
-// transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for what it is sent, and
-// for its pinned memory to be read, unless the copy is asynchronous; other memory the driver has read when it returns.
+// transfer copies the bytes of a contiguous tensor to another of the same dtype in another memory. The host waits for data from the device, and for
+// its pinned memory to be read, unless the copy is asynchronous; the driver has read other memory when it returns.
 func transfer(op string, to, from *tensor.Tensor, async bool) error {
 	switch {
 	case isHost(from):
@@ -93,8 +93,8 @@ func (m *machine) fetch(op string, to unsafe.Pointer, from *tensor.Tensor) error
 	return m.synchronize(op)
 }
 
-// between copies from one device to another. Each waits for the other in its own stream: the target for what is still to be written to the
-// source, and the source until its memory has been read.
+// between copies from one device to another. The target's stream waits for pending writes to the source, and the source's stream until its memory has
+// been read.
 func between(op string, to, from *tensor.Tensor) error {
 	card, err := open(op, from.Device())
 	if err != nil {

@@ -23,7 +23,7 @@ type binning struct {
 
 var scatterAdd = kernel.Get("scatter_add")
 
-// countUp counts integers, or adds up what belongs to them.
+// countUp counts integers, or adds up their weights.
 func countUp(op string, w launch.Counting) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
@@ -34,7 +34,7 @@ func countUp(op string, w launch.Counting) error {
 	return tally(&s, w.To, in, w.Weights)
 }
 
-// tally counts how often each position of the contiguous `to` occurs in index, or adds the weights to the zeros that it has.
+// tally adds the number of occurrences of each position of the contiguous `to` in index, or the sum of the weights, to the zeros in to.
 func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
 	n := index.Numel()
 	switch {
@@ -57,7 +57,7 @@ func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
 	return combine(s.Op, launch.Indexed{Kernel: scatterAdd, Compute: to.DType(), Operands: [3]*tensor.Tensor{still, index, weights}, Step: to.DType().Size(), Size: to.Numel()})
 }
 
-// histogram finds the bins of points, and counts these. What is in no bin goes to one more behind them.
+// histogram finds the bins of points and counts them. Points outside of all bins are counted in an additional last bin.
 func histogram(op string, w launch.Histogram) error {
 	in, to := w.In, w.To
 	b := binning{in: uintptr(in.Data()), n: in.Sizes()[0], dims: int64(len(w.Edges)), place: int64(w.Bin), total: to.Numel()}

@@ -63,7 +63,7 @@ func absence() string {
 	return why
 }
 
-// devices are those of the driver, where there are kernels for them.
+// devices returns the number of the driver's devices, or 0 and the reason if there are no kernels for them.
 func devices() (int, string) {
 	n, why := driver.Devices()
 	if why == "" {

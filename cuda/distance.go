@@ -28,7 +28,7 @@ func distance(op string, w launch.Distance) error {
 	return on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, to.DType()), d.total, &d) })
 }
 
-// address0 is where a tensor lies; 1, which nothing follows, where it has no elements.
+// address0 returns the address of a tensor, or 1 for an empty one, which is never dereferenced.
 func address0(t *tensor.Tensor) uintptr {
 	if t.Numel() == 0 {
 		return 1

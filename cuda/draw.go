@@ -157,7 +157,7 @@ func rates(op string, p *tensor.Tensor) error {
 	return bounded(op, p, "non-negative rate", func(x float64) bool { return x >= 0 })
 }
 
-// bounded returns an error for a tensor whose smallest or largest element, either of which is NaN where there is one, does not fit.
+// bounded returns an error for a tensor if its smallest or largest element, which is NaN if any element is, does not satisfy fits.
 func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool) error {
 	if p.Numel() == 0 {
 		return nil
@@ -181,7 +181,7 @@ func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool
 	return s.Err
 }
 
-// reduced is what a kernel makes of the dimensions of t in mask, in the dtype of t.
+// reduced returns the result of a reduction kernel over the dimensions of t in mask, in the dtype of t.
 func reduced(s *owner.Scope, k *kernel.Kernel, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	var sizes []int64
 	for d, n := range t.Sizes() {

@@ -22,7 +22,7 @@ const (
 	loopDims     = 16
 	threads      = 256     // of a block
 	mostBlocks   = 1 << 16 // of a launch: threads of larger ones do several elements
-	// Once there are enough threads to keep a device busy, each has several elements, which it loads at once where they lie on a line.
+	// Above this number of threads, each processes several elements, which it loads together if they are contiguous.
 	enoughThreads = 1 << 18
 	atOnce        = 4
 )
@@ -144,7 +144,7 @@ func (m *machine) walk(op string, entry kernels.Entry, a arguments, outputs int,
 	return m.launch(op, entry, a, &rows)
 }
 
-// launch runs an entry over rows, one launch for each place in the dimensions that a launch has no room for.
+// launch runs an entry over rows, one launch for each index of the dimensions that exceed those of a launch.
 func (m *machine) launch(op string, entry kernels.Entry, a arguments, rows *kernel.Loop) error {
 	f, err := m.function(op, entry)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// card is a device in use: its primary context, its streams, its memory, and what has been loaded of the kernels.
+// card is a device in use: its primary context, its streams, its memory, and the loaded kernels.
 type card struct {
 	index   int
 	at      cu.Device
@@ -26,10 +26,10 @@ type card struct {
 	peers     map[int]bool // those whose memory it may use
 }
 
-// machine is a stream of a card: what it is given is done in order.
+// machine is a stream of a device: its work is executed in order.
 type machine struct {
 	*card
-	number int // among the card's streams
+	number int // among the device's streams
 	stream cu.Stream
 	free   shelf // of blocks whose last user was this stream
 }
@@ -99,7 +99,7 @@ func (c *card) run(op string, f func(m *machine) error) error {
 	return f(c.stream(number))
 }
 
-// function finds a kernel, which it loads the first time, as a module of its own.
+// function returns a kernel, which it loads at the first use, as a separate module.
 func (c *card) function(op string, entry kernels.Entry) (cu.Function, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

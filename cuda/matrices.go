@@ -19,8 +19,8 @@ type product struct {
 }
 
 const (
-	productTile  = 64   // rows and columns of what a block computes
-	shortest     = 1024 // the least length of a piece of the inner dimension
+	productTile  = 64   // rows and columns that a block computes
+	shortest     = 1024 // the minimum length of a block of the inner dimension
 	enoughBlocks = 256  // to occupy a device
 )
 
@@ -30,8 +30,8 @@ func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
 	return strides
 }
 
-// multiplyTiles has a block of threads for each tile of the product. Where there are few tiles, the inner dimension is cut into pieces, whose
-// sums a second launch adds up in order. Pieces depend on the shape alone.
+// multiplyTiles runs one thread block for each tile of the product. If there are few tiles, the inner dimension is split into blocks, and a second
+// launch adds up their sums in order. The split depends on the shape alone.
 func multiplyTiles(op string, w launch.Product) error {
 	to, d := w.To, w.To.DType()
 	n := to.Dim()
@@ -73,7 +73,7 @@ type triangle struct {
 	numel, rows, columns, diagonal, size, below int64
 }
 
-// triangular zeroes what lies on one side of a diagonal.
+// triangular zeroes the elements on one side of a diagonal.
 func triangular(op string, w launch.Triangle) error {
 	to := w.To
 	if to.Numel() == 0 {
@@ -81,7 +81,7 @@ func triangular(op string, w launch.Triangle) error {
 	}
 	n := to.Dim()
 	t := triangle{to: uintptr(to.Data()), numel: to.Numel(), rows: to.Sizes()[n-2], columns: to.Sizes()[n-1], size: to.DType().Size()}
-	t.diagonal = min(max(w.Diagonal, -t.rows), t.columns) // beyond the matrix, all diagonals are alike
+	t.diagonal = min(max(w.Diagonal, -t.rows), t.columns) // all diagonals beyond the matrix have the same result
 	if w.Below {
 		t.below = 1
 	}

@@ -21,8 +21,8 @@ const (
 	largeGrain = 1 << 21
 )
 
-// pool is the account of a card's blocks. Those that nobody uses lie with the streams that had them: what is written to a block that is
-// used again comes after what its last user left to do.
+// pool manages a device's memory blocks. Free blocks belong to the stream that used them: work on a reused block is enqueued after the remaining work
+// of its last user.
 type pool struct {
 	mu      sync.Mutex
 	account device.Memory
@@ -30,7 +30,7 @@ type pool struct {
 	waiting queue
 }
 
-// holding is what is known of a block that has a storage: the stream that it goes back to, and the others that have used it.
+// holding describes a block that is in use by a storage: the stream that it returns to, and the other streams that have used it.
 type holding struct {
 	home  *machine
 	users []*machine
@@ -89,7 +89,7 @@ func (p *pool) hold(at cu.DevicePtr, home, user *machine) {
 	h.users = withUser(h.users, h.home, user)
 }
 
-// Free returns a block back to the stream that it was made in. Where others have used it, it waits for what they have been given till now.
+// Free returns a block to the stream that it was allocated in. If other streams have used it, it waits for the work that they have been given so far.
 func (memory) Free(d device.Device, b storage.Block) {
 	c, err := open("free", d)
 	if err != nil {
@@ -115,7 +115,7 @@ func (memory) Free(d device.Device, b storage.Block) {
 	p.left(freed)
 }
 
-// Copy has no way to tell of an error: one of the driver that matters comes back from every call after it.
+// Copy has no way to return an error: a serious error of the driver is returned again by every later call.
 func (memory) Copy(d device.Device, to, from unsafe.Pointer, nbytes int64) {
 	_ = on("copy", d, func(m *machine) error {
 		for _, at := range []unsafe.Pointer{to, from} {

@@ -87,7 +87,7 @@ func chooseWithout(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generat
 	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: target, From: first}) })
 }
 
-// checkWeights returns an error for rows that no index can be drawn from: where ends of rows tell of one, the host finds it.
+// checkWeights returns an error for rows from which no index can be drawn. If the sums of rows show that there is one, the host finds it.
 func checkWeights(op string, weights *tensor.Tensor, from random.Multinomial, wanted int64) error {
 	if weights.Numel() == 0 {
 		return from.CheckWeights(random.Span{DType: weights.DType()}, int(wanted))

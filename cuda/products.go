@@ -18,7 +18,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// multiply computes a product by cuBLAS, where there is one that serves it, or by kernels of ours.
+// multiply computes a product by cuBLAS, if it supports it, and by the project's kernels otherwise.
 func multiply(op string, w launch.Product) error {
 	if w.To.Numel() == 0 {
 		return nil
@@ -60,7 +60,7 @@ func multiply(op string, w launch.Product) error {
 // products owns the copies that cuBLAS needs.
 type products struct{ owner.Scope }
 
-// multiply has cuBLAS compute a product where it lies, or next to it.
+// multiply computes a product by cuBLAS in place, or in a temporary.
 func (s *products) multiply(w launch.Product) {
 	d := w.To.DType()
 	c, ok := iter.StoredAs(w.To)
@@ -106,7 +106,7 @@ func operand(s iter.Stored) cublas.Operand {
 	return cublas.Operand{Data: s.Data, Lead: s.Lead, Step: s.Step, Turned: s.Turned}
 }
 
-// blas is a card's handle of cuBLAS, which is made when it is first needed.
+// blas is a device's cuBLAS handle, which is created at the first use.
 type blas struct {
 	mu        sync.Mutex
 	handle    *cublas.Handle
@@ -128,7 +128,7 @@ func (s *steps) multiply(w launch.Product, p *cublas.Product) {
 		return
 	}
 	err := b.handle.Multiply(driver.StreamHandle(s.stream), workspace, b.workspace, p)
-	if cublas.Unsupported(err) { // as of 16-bit floats or batches beyond what a device has
+	if cublas.Unsupported(err) { // as for 16-bit floats or batches that the device does not support
 		s.err = multiplyTiles(s.op, w)
 		return
 	}
@@ -142,7 +142,7 @@ func (s *steps) emptied() error {
 	return s.empty(s.op)
 }
 
-// open makes the handle, whose memory is none of the pool's: where the device has none left, that gives its free blocks back.
+// open creates the handle, which allocates memory outside of the pool: if the device has none left, the pool's free blocks are released.
 func (b *blas) open(s *steps) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,7 +155,7 @@ func (b *blas) open(s *steps) error {
 	}
 	b.workspace = 8 << 20
 	if major >= 9 {
-		b.workspace = 32 << 20 // what cuBLAS asks for on these
+		b.workspace = 32 << 20 // the workspace that cuBLAS recommends for these
 	}
 	h, err := cublas.New()
 	if cublas.OutOfMemory(err) {

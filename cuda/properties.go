@@ -42,7 +42,7 @@ var attributes = map[string]cu.DeviceAttribute{
 	"single_to_double_performance_ratio": cu.SingleToDoublePrecisionPerfRatio,
 }
 
-const totalMemory = "total_memory" // which the driver has a function of its own for
+const totalMemory = "total_memory" // read by a separate driver function
 
 func (work) Name(op string, d device.Device) (name string, err error) {
 	err = on(op, d, func(m *machine) error {

@@ -35,7 +35,7 @@ type reduction struct {
 	_                       [6]byte
 }
 
-// reduce runs a reduction kernel: one launch, or one for pieces of rows and one that merges these.
+// reduce runs a reduction kernel: one launch, or one for blocks of rows and one that merges them.
 func reduce(op string, w launch.Reduction) error {
 	var l kernel.Reduction
 	outputs, count := iter.LayReduction(&l, w)
@@ -72,8 +72,8 @@ func reduce(op string, w launch.Reduction) error {
 	})
 }
 
-// share says how many strands and pieces the rows have, by the shape alone. Few outputs have rows of a whole block, and many have as short
-// ones as are next to each other in memory, so that rows across memory, which are next to their neighbours, do well with them too.
+// share sets the number of strands and blocks of the rows, by the shape alone. With few outputs, a row gets a whole thread block. With many outputs,
+// rows get as few strands as elements are adjacent in memory, which also suits rows across memory, next to adjacent ones.
 func (r *reduction) share() {
 	most := int64(threads)
 	switch {

@@ -33,7 +33,7 @@ func searchSorted(op string, w launch.Searching) error {
 	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, kernels.Of("search", w.Keys.DType()), a.count, &a) })
 }
 
-// isIn tells which values are among sorted ones.
+// isIn returns a mask of the values that are among sorted ones.
 func isIn(op string, w launch.Membership) error {
 	if w.Values.Numel() == 0 {
 		return nil

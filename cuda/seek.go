@@ -24,7 +24,7 @@ type search struct {
 // places mirrors place_params of kernels/places.h.
 type places struct{ step, size, bad, failed, checked int64 }
 
-// seek runs a kernel that leaves what it finds in its parameters, and gives those of a thread that found something; zeros where none did.
+// seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.
 func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, params launch.Params) (found launch.Params, err error) {
 	dev, err := sharedDevice(op, k.Outputs, operands)
 	if err != nil || operands[0].Numel() == 0 {
@@ -56,7 +56,7 @@ func seek(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.T
 	return found, err
 }
 
-// anywhere reports whether a kernel without outputs finds what it looks for.
+// anywhere reports whether a kernel without outputs finds a match.
 func anywhere(op string, w launch.Elementwise) (bool, error) {
 	found, err := seek(op, w.Kernel, w.Compute, w.Operands[:len(w.Kernel.Operands)], launch.Params{})
 	return *(*int64)(unsafe.Pointer(&found)) != 0, err
@@ -70,9 +70,9 @@ func missed(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor
 	return *(*places)(unsafe.Pointer(&found)), err
 }
 
-// indexed runs a kernel that checks every index as it uses it, and waits for what it found.
+// indexed runs a kernel that checks every index when it uses it, and waits for the result of the check.
 func indexed(op string, w launch.Indexed) error {
-	if w.Kernel.Operands[0] == 'X' { // what the index names is written
+	if w.Kernel.Operands[0] == 'X' { // the indexed elements are written
 		return combine(op, w)
 	}
 	if w.Check != nil {

@@ -83,7 +83,7 @@ func sort(op string, w launch.Sorting) error {
 	return s.Err
 }
 
-// sort writes what a kernel keeps of the contiguous lines of in.
+// sort writes a kernel's results for the contiguous lines of in.
 func (s *steps) sort(w launch.Sorting, in, values, indices *tensor.Tensor, n int64) {
 	d := in.DType()
 	a := sorting{in: uintptr(in.Data()), values: uintptr(values.Data()), indices: uintptr(indices.Data()), lines: in.Numel() / n, n: n, keep: w.Keep}

@@ -7,8 +7,8 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 )
 
-// steps are the launches of an operator that takes several, and the memory that they leave to each other. After the first error nothing
-// is launched. All work is in one stream: what the memory is used for later comes after these launches.
+// steps are the launches of an operator that needs several, and their temporary memory. After the first error nothing is launched. All work is in one
+// stream: later uses of the memory are ordered after these launches.
 type steps struct {
 	*machine
 	op   string

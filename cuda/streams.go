@@ -13,7 +13,7 @@ import (
 // streamsOfPriority are made at most; a program that asks for more gets these again, in turn.
 const streamsOfPriority = 32
 
-// streams are those of a card by their numbers. None is ever destroyed: whoever keeps a number may use it.
+// streams are those of a device by their numbers. None is ever destroyed, since a caller may keep its number.
 type streams struct {
 	mu         sync.Mutex
 	all        []*machine
@@ -186,7 +186,7 @@ func (work) Done(op string, s device.Stream) (done bool, err error) {
 	return done, err
 }
 
-// answered makes an answer of what a query gave.
+// answered converts the result of a query.
 func answered(op, call string, err error) (bool, error) {
 	if driver.Waits(err) {
 		return false, nil
@@ -234,7 +234,7 @@ func (m *machine) mark(op string) (cu.Event, error) {
 	return event, failed(op, "cuEventRecord", err)
 }
 
-// synchronizeAll waits for all work of a device, also what others gave it.
+// synchronizeAll waits for all work of a device, including that of other threads.
 func synchronizeAll(op string, d device.Device) error {
 	return on(op, d, func(*machine) error { return failed(op, "cuCtxSynchronize", cu.Synchronize()) })
 }

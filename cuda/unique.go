@@ -21,8 +21,8 @@ type groups struct {
 	n, width, apart, found                                    int64
 }
 
-// unique groups equal rows: they are sorted, or stay as they are where neighbours count, and those that differ from the one before begin
-// a group. It waits for their number.
+// unique groups equal rows: rows are sorted, or for unique_consecutive kept in order, and each row that differs from the one before begins a group.
+// It waits for the number of groups.
 func unique(op string, w launch.Distinct) (launch.Groups, error) {
 	in := w.In
 	d, n := in.DType(), in.Sizes()[0]

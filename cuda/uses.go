@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// several is set once a program has streams of its own: blocks may have several users from then on.
+// several is set once a program creates streams: blocks may have several users from then on.
 var several atomic.Bool
 
 // uses notes that the stream uses the block of a storage, which may be another stream's.
@@ -35,8 +35,8 @@ func use(op string, w launch.Using) error {
 	return err
 }
 
-// noted is a kind of work before which the blocks of its tensors are noted as used by the current streams: whoever gives a tensor
-// up need not know which streams still work on it.
+// noted wraps a launch so that the blocks of its tensors are first recorded as used by the current streams: a tensor can be freed without knowledge
+// of the streams that still use it.
 func noted[W any](f func(op string, w W) error) func(op string, w W) error {
 	return func(op string, w W) error {
 		if several.Load() {
@@ -48,7 +48,7 @@ func noted[W any](f func(op string, w W) error) func(op string, w W) error {
 	}
 }
 
-// noting is noted for work that gives something.
+// noting is noted for launches that return a result.
 func noting[W, R any](f func(op string, w W) (R, error)) func(op string, w W) (R, error) {
 	return func(op string, w W) (r R, err error) {
 		if several.Load() {

@@ -14,7 +14,7 @@ type dots struct {
 // mostDotPieces is the number of blocks that share a product of vectors.
 const mostDotPieces = 1024
 
-// dot sums the products of two vectors, those of floats in float64. Pieces depend on the length alone.
+// dot computes the dot product of two vectors, for floats in float64. Blocks depend on the length alone.
 func dot(op string, w launch.Dot) error {
 	n, d := w.A.Numel(), w.A.DType()
 	if n == 0 {

@@ -1,6 +1,6 @@
-# Debian's packages, of any release and for any processor, unpacked and not installed: for the programs beside this.
+# Debian's packages, of any release and for any processor, unpacked but not installed: for the other scripts in this folder.
 
-# Fetches packages, and what they need, of the mirror that this machine uses. Fails, and says so, where that is not to be had.
+# Downloads packages and their dependencies from the configured mirror. Fails with a message if it is unreachable.
 fetch_debian() { # folder that keeps the lists, folder for the packages, release, architecture, package...
   local mirror options
   mkdir -p "$1/lists/partial" "$2/partial"

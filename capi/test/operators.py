@@ -19,7 +19,7 @@ KEPT = 2  # calls for each C function
 UNCOVERED = json.loads((HERE / "operators_uncovered.json").read_text())
 # Their elements are whatever the memory held.
 UNINITIALISED = ("empty", "new_empty", "resize_")
-# Python's functions of these names give a part of the results, or give them in another arrangement.
+# Python's functions of these names return a part of the results, or a different structure.
 COMPOSED = ("unique", "unique_consecutive", "histogramdd", "lu", "tensordot", "gradient")
 
 
@@ -107,7 +107,7 @@ def apply(operator, form, values, outs=()):
     torch.manual_seed(0)
     if form["mode"] == "inplace" or form["method"]:
         name = operator["name"] + ("_" if form["mode"] == "inplace" else "")
-        # What subscripts call is no name of Tensor's, nor are functions of neural networks.
+        # The operators behind subscripts are not attributes of Tensor, nor are functions of neural networks.
         function = getattr(positional.pop(0), name) if hasattr(torch.Tensor, name) else function_of(name)
     else:
         function = function_of(operator["name"])

@@ -201,7 +201,7 @@ def record():
             for case in golden_player.cases(path):
                 golden_player.play(case)
         for operator in OPERATORS:
-            with contextlib.suppress(Exception):  # only what runs is of use; the examples have a test of their own
+            with contextlib.suppress(Exception):  # only successful calls are used; the examples are tested separately
                 run_example(operator["example"])
         for line in (HERE / "operators_extra.txt").read_text().splitlines():
             if not line.startswith("#"):

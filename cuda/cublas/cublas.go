@@ -10,7 +10,7 @@ import (
 	"sync"
 	"unsafe"
 
-	_ "github.com/libtensor/libtensor/cuda/driver" // tells its version, which says what runs with it
+	_ "github.com/libtensor/libtensor/cuda/driver" // with its version, which determines the matching cuBLAS
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/library"
 )
@@ -21,7 +21,8 @@ var cublas = library.Library{
 	Lacks:    "%s has no %s: cuBLAS 12.0 or newer is needed",
 }
 
-// versions are those that a driver of so much can run, as the system finds them and as their wheels have them beside this package's.
+// versions lists the cuBLAS versions that a driver version supports, with the names of the system's libraries and of those of wheels next to this
+// package.
 var versions = []struct {
 	driver C.int
 	files  []string
@@ -75,7 +76,7 @@ func result(status C.int, function *C.char) error {
 	return Failure{C.GoString(function), status}
 }
 
-// types are what dtypes are called, and what their products are added up in.
+// types maps dtypes to cuBLAS's data types and compute types.
 var types = map[dtype.DType]struct{ name, compute C.int }{
 	dtype.Float16:    {C.LT_CUDA_R_16F, C.LT_COMPUTE_32F},
 	dtype.BFloat16:   {C.LT_CUDA_R_16BF, C.LT_COMPUTE_32F},
@@ -91,16 +92,16 @@ func Serves(d dtype.DType) bool {
 	return ok
 }
 
-// Operand is a matrix or a batch of them: its address, the elements from one column to the next, and from one matrix to the next. A turned
-// one has adjacent rows in place of columns.
+// Operand is a matrix or a batch of matrices: its address, the leading dimension, and the stride between matrices. A turned one is row-major instead
+// of column-major.
 type Operand struct {
 	Data       uintptr
 	Lead, Step int64
 	Turned     bool
 }
 
-// Product is C = Alpha*A*B + Beta*C for matrices of M by K and K by N, of which there are Batch. Factors are numbers of what the dtype is
-// added up in; where Beta is 0, C is not read. TF32 allows to round float32 factors to that.
+// Product is C = Alpha*A*B + Beta*C for a Batch of matrices of M by K and K by N. The factors have the compute type; if Beta is 0, C is not read.
+// TF32 allows float32 factors to be rounded to TF32.
 type Product struct {
 	DType          dtype.DType
 	TF32           bool

@@ -13,8 +13,8 @@ enum { LT_CUDA_R_32F = 0, LT_CUDA_R_64F = 1, LT_CUDA_R_16F = 2, LT_CUDA_C_32F = 
 enum { LT_CUDA_C_64F = 5, LT_CUDA_R_16BF = 14 };
 enum { LT_COMPUTE_32F = 68, LT_COMPUTE_64F = 70, LT_COMPUTE_32F_FAST_TF32 = 77 };
 
-// c = alpha*a*b + beta*c for matrices of m by k and k by n whose columns are adjacent, or whose
-// rows are where they are turned. Steps are from one matrix of a batch to the next, in elements.
+// c = alpha*a*b + beta*c for matrices of m by k and k by n, column-major, or row-major if they are
+// turned. Steps are the strides between the matrices of a batch, in elements.
 typedef struct {
   int type, compute, a_turned, b_turned;
   int64_t m, n, k, batch;
@@ -23,7 +23,7 @@ typedef struct {
   char alpha[16], beta[16];
 } lt_cublas_product;
 
-// What a library has to have, and where its functions are put, in the same order.
+// The symbols that a library must have, and the slots for their addresses, in the same order.
 enum { LT_CUBLAS_NAMES = 9 };
 LT_HIDDEN extern const char *const lt_cublas_names[LT_CUBLAS_NAMES];
 LT_HIDDEN extern void *const lt_cublas_slots;

@@ -22,7 +22,7 @@ const SharedMemoryOptin = cu.DeviceAttribute(C.CU_DEVICE_ATTRIBUTE_MAX_SHARED_ME
 // Most is the largest number of devices that are used.
 const Most = C.LT_DEVICES
 
-// Enter sets the context of a device for the calling thread, and tells the number of the stream that is current there.
+// Enter sets the context of a device for the calling thread, and returns the number of the current stream there.
 func Enter(context cu.CUContext, device int) (stream int, err error) {
 	var number C.int
 	err = result(C.lt_cuda_enter(*(*C.CUcontext)(unsafe.Pointer(&context)), C.int(device), &number))
@@ -38,7 +38,7 @@ func SetCurrentDevice(device int) { C.lt_set_current_device(C.int(device)) }
 // CurrentStream is the number of the stream that the calling thread gives a device its work in.
 func CurrentStream(device int) int { return int(C.lt_current_stream(C.int(device))) }
 
-// SetCurrentStream changes the stream that the calling thread gives a device its work in.
+// SetCurrentStream changes the current stream of the calling thread on a device.
 func SetCurrentStream(device, stream int) { C.lt_set_current_stream(C.int(device), C.int(stream)) }
 
 // Pin returns n bytes of the host's memory that stay where they are.

@@ -21,7 +21,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Absence tells why there is no driver to call, and is empty where there is one.
+// Absence returns the reason why no driver can be called, or "".
 func Absence() string { return C.GoString(C.lt_driver_absence()) }
 
 // Devices is the number of devices, and why there are none.
@@ -66,7 +66,7 @@ func Code(err error) int {
 	return -1
 }
 
-// Text is what the driver says of an error: its name and a sentence.
+// Text returns the driver's name and description of an error.
 func Text(err error) string {
 	code := Code(err)
 	var name, text *C.char

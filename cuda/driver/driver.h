@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-// Why there is no driver to call, in words; empty where there is one.
+// The reason why no driver can be called, for users; empty if there is one.
 __attribute__((visibility("hidden"))) const char *lt_driver_absence(void);
 
 #endif

@@ -1,7 +1,7 @@
 // The functions of the CUDA driver, by name: each is a jump through a slot. The first call of any
-// of them opens the driver, so that this library needs none to be loaded, and fills the slot; where
-// there is no driver, or one that rejects, every function returns why. gorgonia.org/cu calls cuInit
-// when a program starts, and ends the program where that fails: here it does nothing.
+// of them opens the driver, so that this library loads without one, and fills the slot; without a
+// usable driver, every function returns an error. gorgonia.org/cu calls cuInit at the start of a
+// program, and ends the program if that fails: here it does nothing.
 #include "driver.h"
 
 #include <cuda.h>
@@ -30,7 +30,7 @@ static void refuse(CUresult code, const char *format, const char *first, const c
   snprintf(absence, sizeof absence, format, first, second);
 }
 
-// reject with what the driver calls an error, and says of it.
+// Makes all functions return an error, with the driver's name and description of it.
 static void refuse_for(CUresult failed, const char *why) {
   CUresult (*name)(CUresult, const char **) =
       (CUresult (*)(CUresult, const char **))dlsym(driver, "cuGetErrorName");
@@ -78,7 +78,7 @@ const char *lt_driver_absence(void) {
   return absence;
 }
 
-// What a slot is to jump to from now on.
+// Returns the target of a slot.
 __attribute__((visibility("hidden"), used)) void *lt_driver_find(slot *s) {
   pthread_once(&once, open_driver);
   void *target = refusal == CUDA_SUCCESS ? dlsym(driver, s->name) : (void *)refused;
@@ -128,7 +128,8 @@ __asm__(
 #error "trampolines to the CUDA driver are written for x86-64 and aarch64"
 #endif
 
-// A function of the driver: local label 1 is its slot, 2 what the slot holds at first, 3 its name.
+// A function of the driver: local label 1 is its slot, 2 the initial target of the slot, 3 its
+// name.
 #define DRIVER_FUNCTION(NAME, PARAMETERS)                                          \
   __asm__(".text\n.balign 16\n.hidden " #NAME "\n.globl " #NAME "\n.type " #NAME   \
           ", %function\n" #NAME ":\n" JUMP BIND                                    \

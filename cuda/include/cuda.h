@@ -1,6 +1,6 @@
-// What is called of the CUDA driver: the types, numbers and functions that gorgonia.org/cu and this
-// project name, as the driver's interface has had them since CUDA 12.0. It stands in for the
-// toolkit's own header, so that no toolkit is needed; cuda/tests/test_header.py compares the two.
+// The part of the CUDA driver's interface that gorgonia.org/cu and this project use: types,
+// constants and functions, as they are since CUDA 12.0. It replaces the toolkit's header, so that
+// no toolkit is needed; cuda/tests/test_header.py compares the two.
 #ifndef LIBTENSOR_CUDA_H
 #define LIBTENSOR_CUDA_H
 

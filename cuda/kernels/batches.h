@@ -25,8 +25,8 @@ LT_INLINE bool is_half(int dtype) {
   return dtype == Traits<Float16>::number || dtype == Traits<BFloat16>::number;
 }
 
-// Loads n elements from `at` on, `step` bytes apart, and behind them the last one again. They are
-// of type T; where that is float, of a half too.
+// Loads n elements from `at` on, with a stride of `step` bytes, and fills the rest with the last
+// one. They are of type T, or, if that is float, possibly of a half type.
 template <class T, int N>
 LT_INLINE void load_batch(int memory, uint64_t at, int64_t step, int n, T (&x)[N]) {
   if constexpr (std::is_same_v<T, float>) {

@@ -1,7 +1,6 @@
-// Kernels whose threads work together, a block at a time: in phases, each with a barrier behind it.
-// What a thread keeps from one phase to the next is its element of an Each, and what threads hand
-// to each other lies in shared memory. The simulated device does the threads of a phase one after
-// the other, in an order that changes.
+// Kernels with cooperating threads, one block at a time: in phases, each followed by a barrier. A
+// thread keeps values between phases in its element of an Each, and threads exchange values through
+// shared memory. The simulated device runs the threads of a phase sequentially, in a varying order.
 #ifndef LIBTENSOR_CUDA_BLOCKS_H
 #define LIBTENSOR_CUDA_BLOCKS_H
 

@@ -1,6 +1,6 @@
-// Joining a source with the elements that an index names, one after another in the order of the
-// index, as the CPU does: the places are sorted, and each has a thread that goes through what comes
-// to it. The outcome does not depend on the device; a place that all sources go to has one thread.
+// Combining sources with the elements that an index selects, in the order of the index, as on the
+// CPU: the positions are sorted, and one thread processes all sources of a position. The result
+// does not depend on the device; if all sources have one position, a single thread processes them.
 #ifndef LIBTENSOR_CUDA_COMBINING_H
 #define LIBTENSOR_CUDA_COMBINING_H
 
@@ -31,7 +31,7 @@ struct Target {
   uint32_t index;
 };
 
-// The targets of a run of sources, sorted.
+// The targets of a range of sources, sorted.
 LT_INLINE void target_run(const Combination &c, int64_t thread) {
   const int64_t n = c.loop.numel, begin = thread * kRun, m = n - begin < kRun ? n - begin : kRun;
   auto *to = (Target *)LT_PLACE(c.to + begin * sizeof(Target), m * sizeof(Target), true);
@@ -53,7 +53,7 @@ LT_INLINE void target_run(const Combination &c, int64_t thread) {
   for (int64_t i = 0; i < m; i++) to[i] = targets[i];
 }
 
-// Joins what comes to one place, or, where LAST is set, the last of it.
+// Combines the sources of one position, or, with LAST, stores the last of them.
 template <bool LAST, class OP, class T>
 LT_INLINE void combine(const Combination &c, int64_t thread) {
   const int64_t n = c.loop.numel, i = thread / c.columns;

@@ -13,7 +13,7 @@ namespace {
 namespace plane {
 
 constexpr double kPi = 0x1.921fb54442d18p1;
-constexpr double kFar = 0x1p60;  // 1 does not count beside numbers of this size
+constexpr double kFar = 0x1p60;  // 1 is negligible next to numbers of this size
 
 template <class T>
 LT_INLINE T angle(T y, T x) {

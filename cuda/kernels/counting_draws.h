@@ -60,7 +60,7 @@ inline double stirling_tail(double k) {
   return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1);
 }
 
-// Trials whose parameters, and what follows from them alone, are of type T.
+// Binomial draws with parameters, and values derived from them alone, of type T.
 template <class T>
 struct Trials {
   Rounds &r;

@@ -1,4 +1,5 @@
-// What a kernel is, for NVRTC, and for the simulated driver's g++ where LT_SIMULATED is defined.
+// The attributes of kernels, for NVRTC, and for the simulated driver's g++ if LT_SIMULATED is
+// defined.
 #ifndef LIBTENSOR_CUDA_DEVICE_H
 #define LIBTENSOR_CUDA_DEVICE_H
 
@@ -51,9 +52,9 @@ constexpr int64_t dtype_size(int d) {
   return sizes[d];
 }
 
-// One element of dtype from to one of dtype to, by way of an integer or a complex number that has
-// all of it: each pair of dtypes by itself would be most of what a kernel has for the driver to
-// compile.
+// Converts one element of dtype from to dtype to, through an integer or a complex number that holds
+// its value exactly: a separate conversion for each pair of dtypes would dominate the driver's
+// compile time of a kernel.
 [[maybe_unused]] LT_NOINLINE void convert_value(int from, int to, const char *source,
                                                 char *target) {
   bool whole = false;

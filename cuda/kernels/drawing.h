@@ -53,7 +53,7 @@ LT_INLINE T scaled(T v, T from, T to) {
   return x == to ? from : x;
 }
 
-// What rounds up to the open end of 16-bit floats becomes the other end.
+// Values that round up to the excluded end of the range in 16-bit floats become the other end.
 template <class Half>
 LT_INLINE void give_half(const Drawing &d, int64_t i, float v) {
   Half h, end;

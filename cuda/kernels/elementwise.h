@@ -30,7 +30,7 @@ struct Loop {
   alignas(16) char numbers[kOperands][16];  // operands without an address
 };
 
-// Where element i of every operand lies, in bytes from the first, in more than one dimension.
+// The byte offset of element i of every operand, in more than one dimension.
 template <class Index>
 LT_INLINE void locate_by(const Loop &l, Index i, int64_t *offsets) {
   for (int k = 0; k < kOperands; k++) offsets[k] = 0;
@@ -48,7 +48,7 @@ LT_INLINE void locate_by(const Loop &l, Index i, int64_t *offsets) {
     locate_by<int64_t>(l, i, offsets);
 }
 
-// Where element i of every operand lies.
+// The address of element i of every operand.
 template <int OUTPUTS, int OPERANDS>
 LT_INLINE void places(const Loop &l, int64_t i, char **data) {
   const auto place = [&](int k, int64_t offset) {

@@ -16,7 +16,7 @@ const Variable = "LIBTENSOR_CUDA_KERNELS"
 // places are where packages have it, seen from the folder that libtensor is in: of a build, a prefix, Debian, Python and Node.
 var places = []string{"libtensor-cuda", "../share/libtensor-cuda", "../../share/libtensor-cuda", "../../libtensor_cuda", "../../libtensor-cuda"}
 
-// Absence tells why there are no kernels, and is empty where there are some.
+// Absence returns the reason why there are no kernels, or "".
 func Absence() string {
 	_, why := found()
 	return why

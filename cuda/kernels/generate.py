@@ -40,7 +40,7 @@ HEADERS = {
 }
 # The types of operands whose kernel computes in one, as OperandDType of engine/iter has their dtypes.
 LETTERS = {"T": "{}", "X": "{}", "b": "lt::Bool", "i": "int32_t", "l": "int64_t", "R": "lt::RealOf<{}>", "C": "lt::Complex<{}>"}
-SORTING = ("sort", "searchsorted")  # of the unit sort, which the units beside this script do
+SORTING = ("sort", "searchsorted")  # kernels of the unit sort that units in this folder implement
 # The kernels that grouping.h makes of those of the unit unique.
 GROUPING = {
     "unique": [],
@@ -62,13 +62,20 @@ def includes(path, seen):
     return seen
 
 
+def code(path):
+    """The text of a source without comments, which do not change the PTX."""
+    literal = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
+    text = re.sub(rf"({literal})|//[^\n]*|/\*.*?\*/", lambda m: m[1] or " ", path.read_text(), flags=re.S)
+    return "\n".join(filter(None, (line.strip() for line in text.split("\n")))).encode()
+
+
 def digest(unit):
-    """What identifies all that a unit is made of."""
+    """Identifies the sources of a unit."""
     text = source(unit)[1]
     seen = set(HERE.glob("nvrtc/*"))
     for name in re.findall(r'#include "([^"]+)"', text):
         includes(ROOT / name, seen)
-    parts = [text.encode(), " ".join(OPTIONS).encode(), *(p.read_bytes() for p in sorted(seen))]
+    parts = [text.encode(), " ".join(OPTIONS).encode(), *(code(p) for p in sorted(seen))]
     return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 

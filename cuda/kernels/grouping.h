@@ -1,5 +1,5 @@
-// Membership in sorted keys, and groups of equal rows, by what the unit unique takes for equal: its
-// names are known where the macros are used.
+// Membership in sorted keys, and groups of equal rows, with the equality of the unit unique: its
+// names are resolved where the macros are used.
 #ifndef LIBTENSOR_CUDA_GROUPING_H
 #define LIBTENSOR_CUDA_GROUPING_H
 
@@ -8,8 +8,8 @@
 namespace lt {
 namespace {
 
-// One launch; searching of search.go mirrors it: `width` values for each line of n keys, the lines
-// `step` elements apart.
+// One launch; searching of search.go mirrors it: `width` values for each line of n keys; lines have
+// a stride of `step` elements.
 struct Searching {
   uint64_t keys, values, order, found;
   int64_t count, width, n, step, right;
@@ -50,9 +50,9 @@ LT_INLINE void rows_merge(const Rows &r, int64_t thread) {
               (uint32_t *)LT_PLACE(r.to, r.n * 4, true), r.n, r.run, thread * kRun, order_of<T>(r));
 }
 
-// One launch; groups of unique.go mirrors it. The numbers of n rows, in an order in which equal
-// ones are neighbours, lie `apart` bytes from each other; without them it is the order of the rows.
-// flags, where a row differs from the one before, become the numbers of groups that begin before.
+// One launch; groups of unique.go mirrors it. The numbers of n rows, sorted so that equal rows are
+// adjacent, have a stride of `apart` bytes; without them the rows are in order. flags mark rows
+// that differ from the row before, and become the number of groups that begin before each row.
 struct Groups {
   uint64_t in, order, flags, inverse, firsts, begins, counts, values;
   int64_t n, width, apart, found;

@@ -1,5 +1,5 @@
-// Package kernels finds the kernels of the CUDA backend, PTX that generate.py compiles by NVRTC from the sources of engine/kernel and of
-// this folder. They are a package of their own, libtensor-cuda, a folder that is read when a device is first asked for (folder.go).
+// Package kernels loads the kernels of the CUDA backend: PTX that generate.py compiles with NVRTC from the sources of engine/kernel and of this
+// folder. They are in a separate package, libtensor-cuda, a folder that is read when a device is first requested (folder.go).
 package kernels
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// entries says what this library is called with its version, and then for each unit its name, the digest of its sources, and its entries.
+// entries lists the library's name and version, and then for each unit its name, the digest of its sources, and its entries.
 //
 //go:embed gen_entries.txt
 var entries string
 
-// Entry is the key of a kernel: what it does, for elements of which dtype or of how many bytes.
+// Entry identifies a kernel: its name, with the dtype or the size of its elements.
 type Entry struct {
 	name  string
 	dtype dtype.DType // None of those that are for all
@@ -76,7 +76,7 @@ var units = sync.OnceValue(func() map[Entry]string {
 	return found
 })
 
-// Unit names the unit that an entry is in; none where there is no such entry.
+// Unit returns the name of the unit that contains an entry; ok is false if there is none.
 func Unit(entry Entry) (string, bool) {
 	unit, ok := units()[entry]
 	return unit, ok

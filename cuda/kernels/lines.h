@@ -1,5 +1,5 @@
-// Selection in lines: a thread for each, with scratch of its own, by the functors of the CPU, whose
-// choice among equal elements is theirs.
+// Selection in lines: one thread per line, with separate scratch memory, by the functors of the CPU
+// kernels, so that ties are resolved in the same way.
 #ifndef LIBTENSOR_CUDA_LINES_H
 #define LIBTENSOR_CUDA_LINES_H
 
@@ -8,8 +8,8 @@
 namespace lt {
 namespace {
 
-// One launch; lines of sort.go mirrors it. Lines of n elements, what is kept of them and scratch
-// lie one after another.
+// One launch; lines of sort.go mirrors it. Lines of n elements, their results and scratch memory
+// are contiguous.
 struct Lines {
   uint64_t in, out[2], scratch;
   int64_t lines, n, kept, scratch_bytes;

@@ -1,10 +1,10 @@
-// Products of matrices, and the zeros beside a diagonal.
+// Matrix products, and zeroing of triangles.
 #include "blocks.h"
 
 namespace lt {
 namespace {
 
-// What products of a dtype are added up in.
+// The accumulator type of products of a dtype.
 template <class T>
 struct Sum {
   using Type = T;
@@ -19,8 +19,8 @@ struct Sum<BFloat16> {
 };
 
 // One launch; product of matrices.go mirrors it. Strides are in bytes: of batch, row and column.
-// The products are cut along `inner` into pieces of `length`, whose sums lie in `sums` where there
-// are several.
+// The sum along `inner` is split into blocks of `length`; if there are several, their sums are
+// stored at `sums`.
 struct Product {
   uint64_t to, self, a, b, sums;
   int64_t batch, rows, columns, inner, pieces, length;
@@ -30,7 +30,7 @@ struct Product {
 };
 
 // A block computes kTile by kTile elements, and reads kDepth columns of a and rows of b at a time;
-// a thread has kOwn by kOwn of them, kStep apart.
+// a thread computes kOwn by kOwn of them, with a stride of kStep.
 constexpr int kTile = 64, kDepth = 16, kStep = 16, kOwn = kTile / kStep;
 static_assert(kStep * kStep == kBlock);
 
@@ -62,7 +62,7 @@ LT_INLINE T at(uint64_t begin, const int64_t *strides, int64_t batch, int64_t i,
                               sizeof(T), false);
 }
 
-// The sum, scaled and added to what is given, to its place.
+// Stores the sum, scaled and added to the given element.
 template <class T, class S>
 LT_INLINE void finish(const Product &p, S sum, int64_t batch, int64_t i, int64_t j) {
   sum = S(sum * *(const S *)p.alpha);
@@ -88,8 +88,8 @@ LT_INLINE TilePlace tile_place(const Product &p, int64_t tile) {
   return w;
 }
 
-// Lays the k-th to (k + kDepth)-th elements of kTile lines into shared memory, zeros beyond the
-// lines' end and the last line. Neighbouring threads read neighbours.
+// Copies the k-th to (k + kDepth)-th elements of kTile lines to shared memory, with zeros beyond
+// the end of the lines and after the last line. Adjacent threads read adjacent elements.
 template <class T, class S>
 LT_INLINE void read_lines(Tile<S, kDepth, kTile> &to, int thread, uint64_t begin, int64_t line,
                           int64_t lines, int64_t line_stride, int64_t k, int64_t end,

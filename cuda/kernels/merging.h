@@ -1,4 +1,4 @@
-// Merging of sorted runs, each piece of the result by a thread.
+// Merging of sorted sequences, with one thread for each block of the result.
 #ifndef LIBTENSOR_CUDA_MERGING_H
 #define LIBTENSOR_CUDA_MERGING_H
 
@@ -29,7 +29,7 @@ LT_INLINE void merge_piece(const E *from, E *to, int64_t n, int64_t run, int64_t
   const int64_t end = first + 2 * run < n ? first + 2 * run : n;
   const E *a = from + first, *b = from + mid;
   const int64_t na = mid - first, nb = end - mid, skip = begin - first;
-  // How many of those that come before the piece are a's: equal elements of a come first.
+  // The number of elements of a among the skipped ones: equal elements of a come first.
   int64_t low = skip > nb ? skip - nb : 0, high = skip < na ? skip : na;
   while (low < high) {
     const int64_t i = (low + high) / 2;

@@ -1,6 +1,6 @@
-// The place of engine/kernel/src/native.h, which takes functions of complex numbers from libm: here
-// they are made from those of real numbers (C99 Annex G says what they do at the ends), of floats
-// in double, and of doubles in double length where digits would cancel.
+// Replaces engine/kernel/src/native.h, which uses libm's functions of complex numbers: here they
+// are computed from those of real numbers (special values as in C99 Annex G), for floats in double,
+// and for doubles in double-double arithmetic where digits would cancel.
 #ifndef LIBTENSOR_CUDA_NATIVE_H
 #define LIBTENSOR_CUDA_NATIVE_H
 #define LIBTENSOR_KERNEL_NATIVE_H
@@ -23,7 +23,7 @@ LT_INLINE Complex<T> scaled(Complex<T> z, double by) {
 }  // namespace
 }  // namespace lt
 
-// Comes after what it shares names with.
+// Included after the header with which it shares names.
 #include "complex_inverse.h"
 
 namespace lt {

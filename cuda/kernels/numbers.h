@@ -1,4 +1,4 @@
-// The functions and constants of single numbers that kernels use without a prefix, beside those of
+// The functions and constants of scalars that kernels use without a prefix, in addition to those of
 // vectors.
 #ifndef LIBTENSOR_CUDA_NUMBERS_H
 #define LIBTENSOR_CUDA_NUMBERS_H

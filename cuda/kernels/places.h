@@ -1,4 +1,4 @@
-// The place of engine/kernel/src/places.h: each index is loaded once, checked and used.
+// Replaces engine/kernel/src/places.h: each index is loaded once, checked and used.
 #ifndef LIBTENSOR_CUDA_PLACES_H
 #define LIBTENSOR_CUDA_PLACES_H
 #define LIBTENSOR_KERNEL_PLACES_H

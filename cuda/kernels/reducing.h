@@ -1,7 +1,7 @@
-// Reductions: the elements of an output, or a piece of them, are a row, which some threads of a
-// block share, its strands. What these come to is merged in shared memory, in pairs, and where rows
-// are pieces a second launch merges those likewise. All of it depends on the shape alone, so that
-// results do not depend on the device.
+// Reductions: the elements of an output, or a block of them, are a row, which some threads of a
+// block share, its strands. Their totals are merged in shared memory, in pairs. If rows are split
+// into blocks, a second launch merges those in the same way. All of it depends on the shape alone,
+// so that results do not depend on the device.
 #ifndef LIBTENSOR_CUDA_REDUCING_H
 #define LIBTENSOR_CUDA_REDUCING_H
 
@@ -19,7 +19,7 @@ constexpr int kReducedDims = 16;
 // Where `across` is set, neighbouring outputs are nearer to each other than neighbouring elements.
 struct Reduction {
   uint64_t in, out[2], totals;
-  int64_t outputs, count, pieces, length;  // of a piece
+  int64_t outputs, count, pieces, length;  // elements per block
   int64_t kept_sizes[kReducedDims], kept_in[kReducedDims], kept_out[2][kReducedDims];
   int64_t reduced_sizes[kReducedDims], reduced_in[kReducedDims];
   double params[2];
@@ -38,7 +38,7 @@ LT_INLINE int64_t offset_by(Index i, const int64_t *sizes, const int64_t *stride
   }
   return at;
 }
-// Where element i of `numel` lies, in bytes from the first.
+// The byte offset of element i of `numel`.
 [[maybe_unused]] LT_NOINLINE int64_t offset_of(int64_t i, int64_t numel, const int64_t *sizes,
                                                const int64_t *strides, int n) {
   if (n == 1) return i * strides[0];
@@ -46,7 +46,7 @@ LT_INLINE int64_t offset_by(Index i, const int64_t *sizes, const int64_t *stride
   return offset_by<int64_t>(i, sizes, strides, n);
 }
 
-// What the strands of a block came to.
+// The totals of the strands of a thread block.
 template <class Total>
 struct Strands {
   alignas(Total) char totals[kBlock][sizeof(Total)];
@@ -58,7 +58,7 @@ struct Strands {
   }
 };
 
-// Merges totals of elements that lie between each other's: where indices matter, from the first on.
+// Merges totals of interleaved elements: if indices matter, in order of the first index.
 template <class Op>
 LT_INLINE void merge_strands(typename Op::Total *into, const typename Op::Total &from) {
   if constexpr (Op::ordered) {
@@ -72,7 +72,7 @@ LT_INLINE void merge_strands(typename Op::Total *into, const typename Op::Total 
   Op::merge(into, from);
 }
 
-// Elements that a thread has on their way at a time.
+// Number of elements that a thread loads ahead.
 template <class T>
 constexpr int kBatch = sizeof(T) > 4 ? 64 / sizeof(T) : 16;
 

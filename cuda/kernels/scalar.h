@@ -1,6 +1,5 @@
-// Vec<T> of engine/kernel/src/vec.h with one lane, for a device whose threads are the lanes:
-// kernels see the same names. Included before the kernels' sources, it takes the place of vec.h and
-// intrinsics.h.
+// Vec<T> of engine/kernel/src/vec.h with one lane, for a device with threads as lanes: kernels use
+// the same names. Included before the kernels' sources, it replaces vec.h and intrinsics.h.
 #ifndef LIBTENSOR_CUDA_SCALAR_H
 #define LIBTENSOR_CUDA_SCALAR_H
 #define LT_VEC_H_

@@ -1,11 +1,11 @@
-// Positions in sorted lines, and what groups of equal rows are made of.
+// Positions in sorted lines, and groups of equal rows.
 #include "grouping.h"
 
 namespace lt {
 namespace {
 
-// The position at which a value could be inserted, by halves: what bisections of search.h finds,
-// also in keys without an order.
+// The insertion position of a value by bisection: the same as that of search.h, even for unsorted
+// keys.
 template <class T>
 LT_INLINE void search_value(const Searching &s, int64_t i) {
   const int64_t line = i / s.width * s.step;

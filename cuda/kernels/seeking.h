@@ -1,5 +1,5 @@
-// Elementwise kernels that tell through their parameters of something that they found: an element,
-// or an index out of range.
+// Elementwise kernels that report a match through their parameters: an element, or an index out of
+// range.
 #ifndef LIBTENSOR_CUDA_SEEKING_H
 #define LIBTENSOR_CUDA_SEEKING_H
 

@@ -1,4 +1,5 @@
-// What a mask selects, and prefix sums, which say where it goes. Every thread has a piece.
+// Selection by a mask, and the prefix sums that determine the positions of the results. Every
+// thread processes a block.
 #include "device.h"
 
 namespace lt {
@@ -25,8 +26,7 @@ struct Masks {
   int64_t n;
 };
 
-// Calls f(i, k) for the elements i of a piece that are selected, where k are their numbers in the
-// piece.
+// Calls f(i, k) for the selected elements i of a block, where k is their number among these.
 template <class F>
 LT_INLINE void each_selected(const Masks &m, int64_t p, F f) {
   const int64_t n = piece_length(m.n, p);
@@ -64,8 +64,8 @@ LT_INLINE void give_piece(const Masks &m, int64_t p) {
 
 constexpr int kCoordinates = 64;
 
-// One launch; coordinates of select.go mirrors it. columns are where the coordinates of the first
-// number lie, those of the next are step bytes further.
+// One launch; coordinates of select.go mirrors it. columns are the addresses of the first element's
+// coordinates; those of the next are step bytes further.
 struct Coordinates {
   uint64_t numbers, columns[kCoordinates];
   int64_t sizes[kCoordinates];
@@ -85,7 +85,7 @@ LT_KERNEL(sum_pieces, lt::Prefix) {
   }
 }
 
-// Each number becomes the sum of those before it; sums are those of the pieces before.
+// Replaces each number by the sum of those before it; sums are those of the preceding blocks.
 LT_KERNEL(prefix_pieces, lt::Prefix) {
   for (int64_t p = LT_THREAD; p < lt::pieces_of(args.n); p += LT_THREADS) {
     const int64_t n = lt::piece_length(args.n, p);

@@ -1,12 +1,12 @@
-// Stable sorting by merging: runs are sorted by a thread each, then pairs of them are merged, each
-// piece of the result by a thread that finds where its elements begin in both (after O. Green, R.
-// McColl and D. Bader, GPU Merge Path, 2012). And what sorted lines tell.
+// Stable merge sort: one thread sorts each run, then pairs of runs are merged, with one thread per
+// block of the result, which finds where its elements begin in both (after O. Green, R. McColl and
+// D. Bader, GPU Merge Path, 2012). Also results computed from sorted lines.
 #include "merging.h"
 
 namespace lt {
 namespace {
 
-// What is sorted: a key, and the position of its element in the line.
+// An item to sort: a key, and the position of its element in the line.
 template <class K>
 struct Item {
   K key;
@@ -22,8 +22,7 @@ struct Before {
   }
 };
 
-// One launch; sorting of sort.go mirrors it. Lines are one after another, as are their items, and
-// what is kept of them.
+// One launch; sorting of sort.go mirrors it. Lines are contiguous, as are their items and results.
 struct Sorting {
   uint64_t in, from, to, values, indices;
   int64_t lines, n, run, keep, first, flip;
@@ -86,8 +85,8 @@ LT_INLINE int64_t lower_bound(const E *items, int64_t n, uint64_t key) {
 template <class T>
 constexpr uint64_t kNanKey = sizeof(T) == 8 ? ~(uint64_t)0 : ((uint64_t)1 << 8 * sizeof(T)) - 1;
 
-// The lower median of a line: the first NaN where there is one; or, where first is 1, that of what
-// is not NaN.
+// The lower median of a line: the first NaN if there is one; or, if first is 1, the median of the
+// elements that are not NaN.
 template <class T>
 LT_INLINE void sort_median(const Sorting &s, int64_t line) {
   const auto *items = sorted_line<T>(s, line);
@@ -115,7 +114,7 @@ LT_INLINE void mode_piece(const Sorting &s, int64_t thread) {
     const uint64_t key = items[i].key;
     const bool number = kind_of<T> != kFloating || key != kNanKey<T>;
     int64_t end = i + 1;
-    if (number && i > 0 && items[i - 1].key == key) {  // began in the piece before
+    if (number && i > 0 && items[i - 1].key == key) {  // began in the block before
       i++;
       continue;
     }

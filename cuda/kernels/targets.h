@@ -1,4 +1,4 @@
-// Where sources go that an index names the places of (combining.h).
+// The targets of sources, whose positions an index selects (combining.h).
 #include "combining.h"
 
 LT_KERNEL(target_runs, lt::Combination) {

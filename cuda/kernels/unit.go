@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unit is the PTX of one: what it begins with, its declarations in their order, and those that there are of a name.
+// unit is the PTX of one unit: its head, its declarations in order, and those with a name by name.
 type unit struct {
 	head  string
 	parts []string
@@ -15,7 +15,7 @@ type unit struct {
 // heading is how the declaration of an entry, a function or a constant begins, up to its name.
 var heading = regexp.MustCompile(`^\.(?:visible \.)?(?:entry|func|global|const)\b(?: +\.\w+| +\d+| *\([^)]*\))* +([A-Za-z_$][\w$]*)`)
 
-// dissect takes PTX apart, as NVRTC lays it out: only a declaration, and what belongs to the one before it, begins a line with a dot.
+// dissect parses PTX as NVRTC formats it: only a declaration, or a part of the one before it, begins a line with a dot.
 func dissect(text string) *unit {
 	u := &unit{named: map[string][]int{}}
 	for text != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// declares finds what PTX declares, with the parameters and the memory of functions; calls, takes and reads find what it uses.
+// declares finds the declarations of PTX, with the parameters and the memory of functions; calls, takes and reads find their uses.
 var (
 	declares = regexp.MustCompile(`(?:\.[busf]\d+|\.entry|\.func|\))[ \t]+([A-Za-z_$][\w$]*)`)
 	calls    = regexp.MustCompile(`call\.uni\s+(?:\([^)]*\),\s*)?([\w$]+),`)
@@ -61,7 +61,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// The stack of a device's thread has no room for recursion.
+// The stack of a device's thread is too small for recursion.
 func TestNothingReachesItself(t *testing.T) {
 	each(t, func(t *testing.T, _, _ string, u *unit) {
 		done := map[string]bool{}

@@ -1,11 +1,11 @@
-// Sums of the products of two vectors: a block has a piece of the elements, and a second launch
-// adds up what the pieces came to.
+// Dot products of two vectors: each thread block sums a block of the elements, and a second launch
+// adds up their sums.
 #include "blocks.h"
 
 namespace lt {
 namespace {
 
-// What products are added up in, as on the CPU.
+// The accumulator type of products, as on the CPU.
 template <class T>
 struct Sum {
   using Type = T;
@@ -21,8 +21,8 @@ LT_SUM(float, double)
 LT_SUM(Complex64, Complex128)
 #undef LT_SUM
 
-// One launch; dots of vectors.go mirrors it. A piece has `length` elements, and where there are
-// several, their sums lie at `sums`. Strides are in bytes.
+// One launch; dots of vectors.go mirrors it. A block has `length` elements; if there are several,
+// their sums are stored at `sums`. Strides are in bytes.
 struct Dots {
   uint64_t to, a, b, sums;
   int64_t n, length, pieces, a_stride, b_stride, conjugate;
@@ -42,8 +42,8 @@ LT_INLINE Complex<T> conjugated(Complex<T> x) {
   return {x.re, -x.im};
 }
 
-// The sum of what f gives for every kBlock-th number from a thread's on, over all threads; thread 0
-// has it at the end, in which the neighbours' sums come together in pairs.
+// The sum of f at every kBlock-th index from a thread's on, over all threads, in thread 0; sums are
+// combined in pairs.
 template <class S, class F>
 LT_INLINE S block_sum(Totals<S> &shared, int64_t begin, int64_t end, F f) {
   phase([&](int thread) {

@@ -50,7 +50,7 @@ struct Product {
   size_t workspace_size;
 };
 
-// The number with 11 significant bits, which lies nearer to 0.
+// Rounds towards 0 to 11 significant bits.
 float tf32(float x) { return lt::same_bits<float>(lt::same_bits<uint32_t>(x) & ~0x1fffu); }
 lt::Complex64 tf32(lt::Complex64 x) { return {tf32(x.re), tf32(x.im)}; }
 
@@ -126,7 +126,7 @@ Status entered(const char *name, bool frees = false) {
 #define REQUIRE(condition) \
   if (!(condition)) return INVALID_VALUE;
 
-// Matrices lie as BLAS wants them: those of a whole batch too.
+// Checks that matrices and batches have the layout that BLAS requires.
 Status give(Handle *h, Product p, int type, int compute, const void *alpha, const void *beta) {
   REQUIRE(p.m >= 0 && p.n >= 0 && p.k >= 0 && p.batch >= 0 && alpha && beta)
   REQUIRE(p.a.lead >= std::max<int64_t>(1, p.a.turned ? p.k : p.m))

@@ -33,7 +33,7 @@ std::map<Module *, std::unique_ptr<Module>> modules;
 #define ENTER                             \
   std::lock_guard<std::mutex> held(lock); \
   if (int failed = entered(__func__, false)) return (CUresult)failed;
-// Calls that give something back work on a lost device too.
+// Calls that release resources work on a lost device, too.
 #define ENTER_FREE                        \
   std::lock_guard<std::mutex> held(lock); \
   if (int failed = entered(__func__, true)) return (CUresult)failed;
@@ -223,7 +223,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t n) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree_v2(CUdeviceptr at) {
-  ENTER_FREE NEEDS_CONTEXT machine().run_until([] {  // it waits for what runs
+  ENTER_FREE NEEDS_CONTEXT machine().run_until([] {  // it waits for running work
     for (sim::Stream *s : machine().streams)
       if (!s->queue.empty()) return false;
     return true;
@@ -351,7 +351,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   if (!e) return CUDA_ERROR_INVALID_HANDLE;
   return finish([=] { return e->completed >= e->recorded; });
 }
-// Events are some thousandths of a second apart, in the order in which their streams came to them.
+// Events are some thousandths of a second apart, in the order in which their streams executed them.
 CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
   ENTER
   const std::shared_ptr<sim::Event> a = event_of(from), b = event_of(to);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr int kGarbage = 0xcb;
-// Of an allocation that much is garbage; what lies behind costs no memory until it is used.
+// The size of an allocation's start that is filled with garbage; the rest takes no memory until it
+// is used.
 constexpr uint64_t kSpoiled = 64 << 20;
 
 uint64_t number(const char *variable, uint64_t otherwise) {
@@ -85,7 +86,8 @@ void Machine::enqueue(Stream *s, std::function<void()> run, std::function<bool()
   s->queue.push_back({std::move(run), std::move(ready)});
 }
 
-// Runs the first work of a stream, chosen among those that may go on; false where there is none.
+// Runs the first work item of a stream that is chosen among those that may continue; returns false
+// if there is none.
 bool Machine::step() {
   std::vector<Stream *> able;
   for (Stream *s : streams)

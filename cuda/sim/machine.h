@@ -1,13 +1,10 @@
-// The simulated machine: memory that only the simulation can use, and streams whose work is put
-// off.
-//
-// An address of a device lies in a reservation that nobody may touch: a program that uses it itself
-// ends there and then. The bytes lie elsewhere, at the same distance for all addresses. No address
-// is given out twice, and what is new holds no zeros.
-//
-// Work that is enqueued runs later: when a call has to wait for it, or at a moment that a seeded
-// generator chooses, and then in an order that it chooses among those that streams and events
-// allow.
+// The simulated machine: memory that only the simulation can access, and streams with deferred
+// work.
+// A device address is in a reservation without access: a program that dereferences it crashes at
+// once. The bytes are stored elsewhere, at a constant distance for all addresses. No address is
+// used twice, and new memory does not contain zeros.
+// Enqueued work runs later: when a call has to wait for it, or at a time that a seeded generator
+// chooses, and then in an order that it chooses among those that streams and events permit.
 #ifndef LIBTENSOR_SIM_MACHINE_H
 #define LIBTENSOR_SIM_MACHINE_H
 
@@ -45,14 +42,14 @@ class Memory {
   static constexpr uint64_t kSpan = 1ull << 40;
   uint64_t base_, distance_, next_, total_;
   std::map<uint64_t, Allocation> live_;
-  // Neighbouring elements mostly lie in the allocations of the last ones.
+  // Adjacent elements are mostly in the most recently used allocations.
   const Allocation *recent_[4] = {};
   int oldest_ = 0;
 };
 
 struct Event {
   uint64_t recorded = 0, completed = 0;
-  uint64_t when = 0;  // by the machine's clock
+  uint64_t when = 0;  // by the simulated clock
   int device = 0;
   bool timing = false;
 };

@@ -1,4 +1,4 @@
-// What a kernel sees of the simulated device that runs it.
+// The interface of a kernel to the simulated device that runs it.
 #ifndef LIBTENSOR_SIM_THREAD_H
 #define LIBTENSOR_SIM_THREAD_H
 

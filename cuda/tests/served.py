@@ -16,7 +16,7 @@ from library import CUDA, DTYPES, HOST, NOT_IMPLEMENTED, OK, OPERATORS, Library 
 
 SERVED = ROOT / "cuda/served.json"
 MOST = 4  # calls of an operator in one dtype
-# They speak of the process, of the CPU's memory, of files, or of a graph that no single call has.
+# They query the process, the CPU's memory, files, or a graph that a single call does not have.
 LEFT_OUT = ("query", "file", "gradient", "storage")
 # Elements of uint16, uint32 and uint64 move on a device, but nothing is computed of them.
 DISTINCT = [d for d in DTYPES if d not in ("complex32", "uint16", "uint32", "uint64")]
@@ -44,7 +44,7 @@ def answer(library, call):
     return there.status == OK
 
 
-wrong = {}  # what returns an error for for another reason than that it has no kernel, by function
+wrong = {}  # functions that fail for another reason than a missing kernel
 
 
 def table(only=None):

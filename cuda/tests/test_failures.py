@@ -157,16 +157,16 @@ PROGRAMS = [
     emptied,
 ]
 
-# What returns memory back, and looks whether it may be used again, has nobody to tell; nothing is lost by it.
+# Functions that release or query memory cannot report an error; nothing is lost by it.
 SILENT = {"cuEventQuery", "cuEventDestroy", "cuEventCreate", "cuEventRecord", "cuCtxSetCurrent", "cuMemFree", "cuMemFreeHost", "cuEventSynchronize"}
 
-# What the errors of the driver and of cuBLAS with the code 1 say.
+# The messages of the driver and of cuBLAS for code 1.
 REFUSALS = (
     "CUDA error in {}: CUDA_ERROR_INVALID_VALUE, invalid argument",
     "cuBLAS error in {}: CUBLAS_STATUS_NOT_INITIALIZED, the library was not initialized",
 )
 
-EVENTS = 6  # in what settled() tells
+EVENTS = 6  # index in the result of settled()
 
 
 def values(results):
@@ -181,7 +181,7 @@ def same(a, b):
 def settled(simulation):
     """What is held: bytes of tensors, blocks, events, streams, and the tensors and storages of the process."""
     gc.collect()
-    gc.freeze()  # what is there by now is not looked at again
+    gc.freeze()  # existing objects are excluded from further collections
     torch.empty(0)  # frees wait for the next call
     for index in (0, 1):
         torch.cuda.synchronize(index)
@@ -220,7 +220,7 @@ def test_each_call_of_the_driver_fails_once(simulation, program):
         simulation.fail_any()
         assert same(values(program()), expected), (at, name)
         now = settled(simulation)
-        if name in ("cuEventDestroy", "cuMemFree", "cuMemFreeHost"):  # what the driver did not take back is still there
+        if name in ("cuEventDestroy", "cuMemFree", "cuMemFreeHost"):  # resources that the driver did not release are still allocated
             before[EVENTS] = now[EVENTS]
         assert now == before, (at, name)
         if not name:

@@ -127,8 +127,8 @@ func (p *pushed) unwritten(primal *tensor.Tensor) *tensor.Tensor {
 	return p.Keep(p.c.ZerosLike(each, each.DType(), tensor.NoLayout, each.Device(), shape.Preserve))
 }
 
-// keepRead makes a recorded call read copies of the operands that it writes to, since the autograd graph needs the former values. The function that
-// it returns ends that.
+// keepRead makes a recorded operation read copies of the operands that it writes to, since the autograd graph needs the former values. The function
+// that it returns ends that.
 func (p *pushed) keepRead(outs []*tensor.Tensor) (end func()) {
 	operands := p.Operands()
 	if !p.c.Recording() || !slices.ContainsFunc(operands, (*tensor.Tensor).SlopeWanted) {

@@ -62,7 +62,7 @@ type Panic struct {
 
 func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
 
-// job is one call of For: pieces are taken in order by whoever is free.
+// job is one call of For: idle threads take its chunks in order.
 type job struct {
 	body    func(begin, end int64)
 	n, step int64

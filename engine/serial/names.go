@@ -115,13 +115,13 @@ var functions = []pickle.Global{
 	torchSize, torchDevice, getLayout, codecsEncode, builtinComplex, builtinSet, builtinBytes, builtinBytearray,
 }
 
-// canonical gives Python 3's name of a builtin the one that protocol 2 has.
+// canonical replaces Python 3's name of a builtin by that of protocol 2.
 func canonical(g pickle.Global) pickle.Global {
 	g.Module = strings.Replace(g.Module, "builtins", "__builtin__", 1)
 	return g
 }
 
-// checkName refuses names that files must not refer to.
+// checkName returns an error for names that files must not refer to.
 func checkName(op string, g pickle.Global) error {
 	if _, isClass := classDTypes[g]; isClass || slices.Contains(functions, canonical(g)) {
 		return nil

@@ -170,7 +170,7 @@ func (s *Steps) Zeros(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.T
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.NewZeros(t, sizes, d, tensor.NoLayout, device.None) })
 }
 
-// Ones makes a tensor of ones beside t.
+// Ones returns a tensor of ones on the device of t.
 func (s *Steps) Ones(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.NewOnes(t, sizes, d, tensor.NoLayout, device.None) })
 }

@@ -1,6 +1,7 @@
 'use strict';
 
-// Small calls from Node, for calls.py: a line of input has each timed once, and the nanoseconds printed as JSON. What a call gives is disposed.
+// Small calls from Node, for calls.py: for each line of input, each call is timed once, and the nanoseconds are printed as JSON. Results
+// are disposed.
 const readline = require('node:readline');
 const lt = require('../../bindings/node');
 

@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
   tensor_free(weight), tensor_free(bias);
   tensor_string_list_free(found, count);
   tensor_list_free(loaded, loaded_count);
-  // What the system says of a file that is not there.
+  // A missing file is reported with the system's error.
   if (done && tensor_load_dict("nowhere/weights.pt", NULL, false, &found, &count, &loaded,
                                &loaded_count) == TENSOR_ERROR_IO)
     printf("error %d of the system\n", tensor_last_errno());

@@ -1,10 +1,9 @@
-// Hooks: a function of the program sees a gradient while it is computed, and gives another one.
-// cc hooks.c -ltensor
+// Hooks: a callback receives a gradient during the backward pass, and replaces it. cc hooks.c
+// -ltensor
 #include <stdio.h>
 #include <tensor.h>
 
-// Halves the gradient. What it makes are new references, which the library takes over; `given` it
-// frees itself.
+// Halves the gradient. The library takes ownership of the results, and frees `given` itself.
 static tensor_status halve(void *context, tensor_t **given, int64_t given_len, tensor_t **made,
                            int64_t made_len) {
   (void)given_len, (void)made_len;

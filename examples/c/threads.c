@@ -18,7 +18,7 @@ static void *run(void *argument) {
   job *self = argument;
   tensor_t *rows = NULL, *sum = NULL;
   tensor_scalar value;
-  // No call of this thread is recorded for gradients. Other threads go on as they were.
+  // No call of this thread is recorded for gradients. Other threads are not affected.
   self->failed =
       tensor_set_grad_enabled(false) != TENSOR_OK ||
       tensor_slice(self->shared, 0, self->number, TENSOR_NONE, THREADS, &rows) != TENSOR_OK ||

@@ -46,7 +46,7 @@ static tensor_t *scores(const tensor_t *x, tensor_t *const *parameters) {
   return layer(hidden, parameters[2], parameters[3]);
 }
 
-// The mean of minus the logarithm of what softmax gives the right classes.
+// The mean of the negative log softmax of the correct classes.
 static tensor_t *cross_entropy(const tensor_t *given, const tensor_t *y) {
   const int64_t classes = 1;
   tensor_t *plain = keep(tensor_detach(given, &made));

@@ -10,14 +10,14 @@ const SGD = { weightDecay: DECAY, momentum: MOMENTUM, lr: RATE, dampening: 0, ne
 
 const scores = (x, [w1, b1, w2, b2]) => x.matmul(w1).add(b1).relu().matmul(w2).add(b2);
 
-// The mean of minus the logarithm of what softmax gives the right classes.
+// The mean of the negative log softmax of the correct classes.
 function crossEntropy(given, y) {
   const shifted = given.sub(given.detach().amax(1, { keepdim: true }));
   const right = shifted.gather(1, y.unsqueeze(1)).squeeze(1);
   return shifted.exp().sum(1).log().sub(right).mean();
 }
 
-// A step on some of the digits; what it makes is freed with it.
+// A training step on some of the digits; its intermediate tensors are freed at the end.
 function step(x, y, batch, parameters, velocities) {
   return lt.scope(() => {
     const loss = crossEntropy(scores(x.indexSelect(0, batch), parameters), y.indexSelect(0, batch));

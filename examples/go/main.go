@@ -31,7 +31,7 @@ var (
 
 // descend goes a step down the gradient of the squared error of y = slope x + offset.
 func descend(x, y, slope, offset *tensor.Tensor) error {
-	s := steps.Of(recorded, "descend") // what its steps make is released at the end; after an error they do nothing
+	s := steps.Of(recorded, "descend") // owns the results of its steps; after an error they do nothing
 	defer s.Close()
 	miss := s.Sub(s.Add(s.Mul(x, slope), offset), y)
 	loss := s.Div(s.Sum(s.Mul(miss, miss)), s.Int(x.Numel()))

@@ -39,7 +39,7 @@ class Adam:
         """A step of `part` of the rate."""
         self.steps += 1
         a, b = self.decays
-        short, long = 1 - a**self.steps, 1 - b**self.steps  # what the means lack as yet
+        short, long = 1 - a**self.steps, 1 - b**self.steps  # bias corrections of the means
         gradients = torch.autograd.grad(loss, self.weights)
         for w, gradient, mean, square in zip(self.weights, gradients, self.means, self.squares, strict=True):
             mean.mul_(a).add_(gradient, alpha=1 - a)

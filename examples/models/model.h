@@ -11,7 +11,7 @@ static void check(tensor_status status) {
   exit(1);
 }
 
-// What a pass makes is freed at its end.
+// Intermediate tensors of a pass, freed at its end.
 static tensor_t *kept[256];
 static int count;
 static tensor_t *made;

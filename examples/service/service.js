@@ -12,7 +12,7 @@ async function pitches(samples) {
   let spectra;
   try {
     spectra = await lt.stftAsync(sound, points, { hopLength: hop, window, center: false, returnComplex: true });
-    // What is made in a scope is disposed at its end.
+    // Tensors created in a scope are disposed at its end.
     return lt.scope(() => Array.from(spectra.abs().argmax(0).toArray(), (bin) => (Number(bin) * rate) / points));
   } finally {
     sound.dispose();

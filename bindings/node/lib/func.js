@@ -224,7 +224,7 @@ function jacobianOf(op, fn, given, forward) {
   };
 }
 
-// A function that gives the Jacobian of fn: for each tensor of the result, and in it for each argument, a tensor with the sizes of both.
+// Returns a function for the Jacobian of fn: for each tensor of the result, and in it for each argument, a tensor with the sizes of both.
 const jacrev = (fn, options) => jacobianOf('func.jacrev', fn, options, false);
 // The same, in the dtype of the result: derivatives are computed in reverse mode.
 const jacfwd = (fn, options) => jacobianOf('func.jacfwd', fn, options, true);

@@ -4,13 +4,13 @@
 
 enum { MOST = 16 };
 
-// A recorded call, which the library has for a context.
+// A node of a custom function, which is the context of the library's callbacks.
 typedef struct {
   const state *s;
   PyObject *ctx;
 } recorded;
 
-// object.name(*args), where there is an object.
+// object.name(*args), unless object is NULL.
 static PyObject *ask(PyObject *object, PyObject *name, PyObject *const *args, size_t n) {
   PyObject *method = object ? PyObject_GetAttr(object, name) : NULL;
   PyObject *made = method ? PyObject_VectorcallDict(method, args, n, NULL) : NULL;
@@ -55,7 +55,7 @@ static int32_t differentiate(void *context, void **given, int64_t n, void **made
   return code;
 }
 
-// Lets go of a call whose node has gone. An exception that is on its way has to arrive.
+// Releases a call after its node was freed. A pending exception is preserved.
 static void forget(void *context) {
   int held = PyGILState_Ensure();
   PyObject *type, *value, *trace;
@@ -67,7 +67,7 @@ static void forget(void *context) {
   PyGILState_Release(held);
 }
 
-// The ctx of a recorded call, a new reference.
+// The ctx of a node, a new reference.
 EXPORT PyObject *direct_ctx(const void *context) {
   PyObject *ctx = ((const recorded *)context)->ctx;
   Py_IncRef(ctx);
@@ -130,7 +130,8 @@ static void **read_saved(const state *s, PyObject *tuple, void **few) {
   return to;
 }
 
-// A call of a Function: its arguments, and what they and what forward returned are to autograd.
+// A call of a Function: its arguments, and the tensors among them and among the outputs of forward
+// for autograd.
 typedef struct {
   const state *s;
   PyObject *class, *ctx, *made;
@@ -156,7 +157,8 @@ static bool is_argument(const application *a, PyObject *o) {
   return false;
 }
 
-// Tells ctx which arguments are tensors, and which of these require grad; any is whether one does.
+// Sets in ctx which arguments are tensors, and which of these require grad; any is whether one
+// does.
 static bool tell(application *a, bool recording, bool *any) {
   const state *s = a->s;
   PyObject *are = PyType_GenericAlloc(&PyTuple_Type, a->n);
@@ -226,8 +228,8 @@ static PyObject *other_tensor(const application *a, PyObject *output, bool recor
   return object;
 }
 
-// Collects the outputs, others in the places of those that the caller must not get as they are.
-// What is replaced there is replaced in the tuple of outputs without gradient, too.
+// Collects the outputs, with replacements for those that the caller must not receive directly. They
+// are also replaced in the tuple of outputs without gradient.
 static bool collect(application *a, PyObject *dirty, PyObject **constant, bool recording) {
   const state *s = a->s;
   uint8_t few[MOST], *kinds = a->outputs <= MOST ? few : malloc((size_t)a->outputs);
@@ -300,7 +302,7 @@ static bool record(application *a, PyObject *dirty, PyObject *without) {
     void *const *const lists[] = {a->in, a->out, saved};
     const int64_t lengths[] = {a->inputs, a->outputs, PyTuple_Size(to_save), constants};
     made = give(s, a->ctx, text, PyObject_IsTrue(materialize), lists, lengths, constant);
-    // Outputs among what was saved would keep their own node.
+    // Saved outputs would keep their own node alive.
     if (made && lengths[2]) made = !PyObject_SetAttr(a->ctx, s->to_save, s->nothing);
   }
   for (Py_ssize_t i = 0; made && i < a->outputs; i++)
@@ -318,8 +320,8 @@ static bool reset(application *a, PyObject *name, PyObject *value) {
   return !PyTuple_Size(value) || !PyObject_SetAttr(a->ctx, name, a->s->nothing);
 }
 
-// Rejects to save an argument that forward returned as it is, of which the caller gets a view:
-// setup_context saved the argument, whose gradient would be that of another tensor.
+// Rejects a saved argument that forward returned unchanged: the caller receives a view of it, and
+// the gradient of the saved argument would be that of another tensor.
 static bool saves_no_argument(const application *a, PyObject *dirty) {
   PyObject *to_save = PyObject_GetAttr(a->ctx, a->s->to_save);
   if (!to_save) return false;
@@ -366,7 +368,7 @@ static PyObject *results(application *a) {
   return made;
 }
 
-// Takes what forward returned apart.
+// Unpacks the outputs of forward.
 static bool take_apart(application *a, void **room) {
   a->several = PyType_IsSubtype(a->made->type, &PyTuple_Type);
   a->outputs = a->several ? PyTuple_Size(a->made) : 1;

@@ -56,7 +56,7 @@ static void keep(arguments *a, PyObject *o) {
   if (a->keeps < MOST_KEPT) a->kept[a->keeps++] = o;
 }
 
-// Room for n numbers or addresses; NULL when there is none.
+// Allocates n numbers or addresses; NULL on failure.
 static void *take(arguments *a, Py_ssize_t n) {
   if (n <= MOST_NUMBERS - a->used) {
     a->used += (int)n;
@@ -202,7 +202,7 @@ static void read_none(char kind, lt_value *v) {
   }
 }
 
-// Takes a value as it is.
+// Reads a value without conversion.
 static bool read(char kind, PyObject *o, arguments *a, lt_value *v) {
   switch (kind) {
     case 'O':
@@ -245,8 +245,8 @@ static bool read(char kind, PyObject *o, arguments *a, lt_value *v) {
   return false;
 }
 
-// Takes what a converter has made. Some give what C has in place of an object: a code or a handle
-// as an int, a list as the bytes of its elements, a text as its bytes.
+// Reads the result of a converter. Some converters return the C form of an object: a code or a
+// handle as an int, a list as the bytes of its elements, a string as its bytes.
 static bool read_converted(char kind, PyObject *o, arguments *a, lt_value *v) {
   char *bytes;
   Py_ssize_t size;
@@ -285,8 +285,8 @@ static bool read_converted(char kind, PyObject *o, arguments *a, lt_value *v) {
   return read(kind, o, a, v);
 }
 
-// Returns whether a value that cannot be taken as it is may be an argument of a kind. Where one of
-// several overloads is chosen, values of known classes are what they are.
+// Returns whether a value that cannot be read directly may be an argument of a kind. If one of
+// several overloads is chosen, values of known classes are not converted.
 static bool needs_conversion(const arguments *a, char kind, PyObject *o) {
   const state *s = a->s;
   PyTypeObject *type = o->type;
@@ -304,7 +304,7 @@ static bool needs_conversion(const arguments *a, char kind, PyObject *o) {
          o != &_Py_FalseStruct && o != &_Py_NoneStruct && type != s->dtypes[0]->type;
 }
 
-// What a converter makes of a value, which the arguments keep; NULL with an exception.
+// The result of a converter, which the arguments keep; NULL with an exception.
 static PyObject *ask(const function *f, char kind, PyObject *o, PyObject *name, arguments *a) {
   PyObject *all[] = {o, f->name, name};
   PyObject *made = PyObject_VectorcallDict(f->s->converters[kind - 'A'], all, 3, NULL);
@@ -423,7 +423,7 @@ bool is(PyObject *name, PyObject *known) {
   return name == known || !PyUnicode_Compare(name, known);
 }
 
-// A refusal of a function without overloads tells why.
+// For a function without overloads, a mismatch raises an exception with the reason.
 static verdict wrong(const function *f, const char *format, PyObject *name) {
   if (f->count - f->first == 1) return PyErr_Format(PyExc_TypeError, format, f->name, name), FAILED;
   return NO;
@@ -439,9 +439,9 @@ static verdict too_many(const function *f, const overload *o, Py_ssize_t n) {
 static const char kOldForm[] =
     "This overload of %U is deprecated: give beta, alpha and value by name, behind the tensors";
 
-// The old forms of sums with factors, addmm(beta, input, alpha, mat1, mat2) and add(input, alpha,
-// other): numbers among more positional arguments than there are parameters are what is given by
-// name today, in this order, and tensors the others.
+// The deprecated forms with leading factors, addmm(beta, input, alpha, mat1, mat2) and add(input,
+// alpha, other): if there are more positional arguments than parameters, numbers among them are the
+// present keyword arguments, in this order, and tensors the others.
 static bool sort_old_form(const overload *o, PyObject *const *args, Py_ssize_t n, const state *s,
                           PyObject **given) {
   const lt_parameter *p = o->op->parameters;

@@ -17,8 +17,9 @@ static const char *const formats[MOST_DTYPES] = {
 // Where the elements of empty tensors are: NumPy takes no array that has them nowhere.
 static _Alignas(16) char nowhere[16];
 
-// What a buffer has beside the tensor's memory: what keeps that where it is, whatever becomes of
-// the tensor meanwhile, and the sizes and strides, one after the other.
+// The data of an exported buffer in addition to the tensor's memory: the owner that keeps the
+// memory at its address, even if the tensor changes, and the sizes and strides, one after the
+// other.
 typedef struct {
   void *held;
   Py_ssize_t numbers[];

@@ -1,6 +1,6 @@
 #include "direct.h"
 
-// A tensor, whose gradient is wanted where that was asked for.
+// Sets requires_grad of a tensor if requested.
 static PyObject *as_leaf(const arguments *a, PyObject *made) {
   if (!made || !a->leaf) return made;
   PyObject *leaf = PyObject_VectorcallDict(a->s->leaf, &made, 1, NULL);
@@ -8,8 +8,7 @@ static PyObject *as_leaf(const arguments *a, PyObject *made) {
   return leaf;
 }
 
-// The tensor that owns a handle, with what was asked for beside: pinned memory, names, and that its
-// gradient is wanted.
+// Applies pin_memory=, names= and requires_grad= to the tensor that owns a handle.
 static PyObject *made_as_asked(const function *f, const arguments *a, void *handle) {
   PyObject *made = wrap_for(a, handle);
   if (made && a->pins) {
@@ -71,7 +70,8 @@ static bool may_be_overridden(const function *f, PyObject *const *args, Py_ssize
   return f->s->intercepting;
 }
 
-// What takes the call over gives; `nobody`, a borrowed reference, when nothing does.
+// The result of __torch_function__ of an argument; `nobody`, a borrowed reference, if no argument
+// overrides the call.
 static PyObject *overridden(const function *f, PyObject *const *args, Py_ssize_t n,
                             PyObject *keywords) {
   PyObject *given = PyType_GenericAlloc(&PyTuple_Type, n);
@@ -112,10 +112,10 @@ static PyObject *no_overload(const function *f, PyObject *const *args, Py_ssize_
   return NULL;
 }
 
-// The result of the first overload that fits. Where `asks`, values of unknown classes are
-// converted, and arguments that fit nothing raise an exception; otherwise the result is NULL
-// without one for them. What fits only loosely comes last: of max(a, tensor(0)), that is a
-// dimension.
+// The result of the first overload that matches. With `asks`, values of unknown classes are
+// converted, and arguments that match no overload raise an exception; otherwise the result is then
+// NULL without one. Overloads that match only by a coercion come last: in max(a, tensor(0)), the
+// tensor is a dimension only if nothing else matches.
 static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, PyObject *names,
                         bool asks) {
   PyObject *result = NULL;
@@ -222,9 +222,8 @@ PyObject *reflects(PyObject *self, PyObject *const *args, size_t flagged, PyObje
   return PyErr_Format(PyExc_TypeError, "%U() takes two operands", f->name);
 }
 
-// tensor[int] and tensor[slice], by the overloads select and slice; other keys, and those that the
-// tensor does not have, by the next one, whose errors tell of an index.
-// A call for what it does: Python shows what __setitem__ gives when it is called by name.
+// tensor[key] = value. Returns None: Python shows the result of __setitem__ if it is called by
+// name.
 PyObject *assign(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   PyObject *result = call(self, args, flagged, names);
   if (!result) return NULL;
@@ -232,6 +231,8 @@ PyObject *assign(PyObject *self, PyObject *const *args, size_t flagged, PyObject
   return Py_IncRef(&_Py_NoneStruct), &_Py_NoneStruct;
 }
 
+// tensor[int] and tensor[slice] by the overloads select and slice. Other keys, and invalid ones,
+// use the third overload, which reports errors about an index.
 PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   arguments a;

@@ -6,15 +6,15 @@ static void free_object(PyObject *self) {
   Py_DecRef((PyObject *)type);
 }
 
-// A Tensor whose handle is to be set. The class has this function of its own so that
-// object.__new__, which would leave one without, rejects.
+// Creates a Tensor without a handle. The class defines this function so that object.__new__, which
+// would do the same, raises for it.
 static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   (void)args, (void)keywords;
   return PyType_GenericAlloc(type, 0);
 }
 
-// An attribute of what a view is of may be the view, and one of what a custom function keeps in ctx
-// its result.
+// An attribute of a view's base may be the view, and one of the objects that a custom function
+// keeps in ctx its result.
 static int tensor_traverse(PyObject *self, int (*visit)(PyObject *, void *), void *argument) {
   PyObject *parts[] = {(PyObject *)self->type, ((tensor *)self)->base, sole_ctx((tensor *)self)};
   for (int i = 0; i < 3; i++) {
@@ -121,8 +121,8 @@ static const struct {
     {"input2", "tau"}, {"input3", "other"},     {"input", "x"},
 };
 
-// What an interpreter's callables share, never freed; NULL when the functions are not those that
-// this file knows.
+// The state that an interpreter's callables share; it is never freed. Returns NULL if the functions
+// are not those that this file expects.
 EXPORT state *direct_state(const library_functions *functions, int count) {
   state *s = calloc(1, sizeof *s);
   if (!s || (size_t)count * sizeof(void *) != sizeof library) return NULL;
@@ -162,7 +162,7 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
 
 EXPORT PyObject *direct_function_class(const state *s) { return (PyObject *)s->function_type; }
 
-// Tells what the Python side has, in the order in which it is taken here.
+// Sets the objects of the Python side, in the order in which they are read here.
 EXPORT bool direct_start(state *s, PyObject *python) {
   PyObject *tensor_class, *size_class, *dtypes;
   PyObject **const all[] = {&tensor_class, &size_class,  &dtypes,   &s->cpu,
@@ -177,7 +177,7 @@ EXPORT bool direct_start(state *s, PyObject *python) {
   return true;
 }
 
-// Tells the functions for what is not plain, in the order in which they are taken here.
+// Sets the Python functions of the slow paths, in the order in which they are read here.
 EXPORT bool direct_help(state *s, PyObject *python) {
   PyObject **const all[] = {&s->no_overload, &s->pinned,    &s->leaf,   &s->outputs,
                             &s->storage,     &s->generator, &s->device, &s->named};
@@ -188,19 +188,19 @@ EXPORT bool direct_help(state *s, PyObject *python) {
   return true;
 }
 
-// Tells what keeps the exceptions of what the library calls, and Function.setup_context.
+// Sets the store for exceptions of callbacks, and Function.setup_context.
 EXPORT void direct_apply_with(state *s, PyObject *raised, PyObject *no_setup) {
   Py_IncRef(raised), Py_IncRef(no_setup);
   s->raised = raised, s->no_setup = no_setup;
 }
 
-// Tells the subclass whose tensors nothing takes over, and that calls give which have one.
+// Sets the subclass that calls return if an argument has it, and that does not override calls.
 EXPORT void direct_kin(state *s, PyObject *class) {
   Py_IncRef(class);
   s->kin = (PyTypeObject *)class;
 }
 
-// Adds a subclass whose tensors nothing takes over, and whose operations give Tensors; false where
+// Adds a subclass that does not override calls, and for which operations return Tensors; false if
 // there are too many.
 EXPORT bool direct_plain(state *s, PyObject *class) {
   for (int i = 0; i < MOST_PLAIN; i++) {
@@ -212,7 +212,7 @@ EXPORT bool direct_plain(state *s, PyObject *class) {
   return false;
 }
 
-// Tells what converts values that are not plain to arguments of a kind.
+// Sets the converter of values to arguments of a kind.
 EXPORT void direct_convert(state *s, char kind, PyObject *converter) {
   Py_IncRef(converter);
   s->converters[kind - 'A'] = converter;
@@ -254,11 +254,11 @@ static bool fill(overload *o, const char *name, bool inplace) {
   return (o->op = op);
 }
 
-// A callable of operators, of which it chooses the first that fits, named in `operators` with
-// spaces between, or one that does what `how` tells. `fallback` is the Python function that acts
-// where no operator fits, `explains` what has an error of its own for a rejected call, converts the
-// other operand, or is the form in place; `tuple` the type of several results; all may be None.
-// Returns None when there is no such operator.
+// Returns a callable for operators, named in `operators` with spaces between, that runs the first
+// overload that matches, or a callable of the kind `how`. `fallback` is the Python function to call
+// if no overload matches. `explains` raises the error of a failed call, converts the other operand,
+// or is the in-place form. `tuple` is the type of several results. All may be None. Returns None if
+// there is no such operator.
 EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators, bool inplace,
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {
@@ -286,7 +286,8 @@ EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators
   return (PyObject *)f;
 }
 
-// A callable that gives what a C function tells of a tensor and else calls `fallback`.
+// Returns a callable for a property of a tensor that a C function reads; it calls `fallback` if
+// that fails.
 EXPORT PyObject *direct_getter(state *s, PyObject *fallback, int reads, const void *from) {
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();

@@ -1,19 +1,18 @@
-// Python's way into libtensor: the base class of Tensor, whose objects hold a handle and free it,
-// and callables that turn a call's arguments into those of an operator, by what the library's table
-// tells of the operator (../../../capi/value.h), and its results into Python objects. A call is
-// matched twice at most. First every value is taken as it is: tensors, Python's own numbers,
-// tuples, lists. Where a value is of a class that this code does not know, the arguments are asked
-// whether one takes the call over (__torch_function__), and then the functions of _core/convert.py
-// turn such values into known ones, or reject them. _base/direct.py loads it all by ctypes.
-//   state.c      the library's functions, and what is told of a rejected call
-//   arguments.c  a call's arguments, turned into those of an operator
-//   results.c    what an operator gives, as Python objects
-//   getters.c    what is known of a tensor, as Python objects
+// The Python binding of libtensor: the base class of Tensor, whose objects own a handle and free
+// it, and callables that convert a call's arguments to those of an operator, by the library's table
+// of operators (../../../capi/value.h), and its results to Python objects.
+// This is the fast path. Tensors, Python numbers, tuples and lists are read directly. Arguments of
+// other classes fall back to __torch_function__ and then to the converters of _core/convert.py,
+// which convert or reject them. _base/direct.py loads it by ctypes.
+//   state.c      the library's functions, and errors of failed calls
+//   arguments.c  arguments of a call, converted to those of an operator
+//   results.c    results of an operator, converted to Python objects
+//   getters.c    properties of a tensor, converted to Python objects
 //   lists.c      nested lists of numbers, to and from tensors
-//   dlpack.c     capsules of DLPack, to and from tensors
+//   dlpack.c     DLPack capsules, to and from tensors
 //   buffer.c     Python's buffer protocol
-//   apply.c      calls of functions with gradients of their own
-//   calls.c      calls of operators: which overload, and who else takes a call over
+//   apply.c      calls of custom functions
+//   calls.c      calls of operators: overload resolution and __torch_function__
 //   direct.c     the callables and classes
 #ifndef LIBTENSOR_PYTHON_DIRECT_H
 #define LIBTENSOR_PYTHON_DIRECT_H
@@ -40,7 +39,7 @@ enum {
 typedef struct {
   PyObject head;
   uint64_t handle;
-  PyObject *base;    // what a view is of, NULL for other tensors
+  PyObject *base;    // the base of a view, NULL for other tensors
   bool of_function;  // a custom function made it, whose call may be kept by it alone
 } tensor;
 
@@ -50,22 +49,21 @@ typedef struct {
   uint64_t handle;
 } node_object;
 
-// What the Python side of one interpreter has told, which lives as long as the process.
+// The objects of the Python side of one interpreter. They are never freed.
 typedef struct {
   PyTypeObject *tensor_type, *size_type, *function_type;
-  PyTypeObject
-      *kin;  // a subclass whose tensors are taken as Tensors are, and whose calls give it, or NULL
+  PyTypeObject *kin;  // a subclass that is treated like Tensor, and that calls then return, or NULL
   PyTypeObject *plain[MOST_PLAIN];  // subclasses whose tensors are taken as Tensors are
   PyObject *dtypes[MOST_DTYPES], *cpu;
-  PyObject *failure;            // makes the exception for a status
-  PyObject *dispatch, *nobody;  // finds who takes a call over, and what it gives for nobody
-  PyObject *no_overload;        // makes the exception for arguments that fit no overload
-  PyObject *pinned, *leaf;  // make a tensor one in pinned memory, and one whose gradient is wanted
-  PyObject *named;          // gives a tensor names
-  PyObject *outputs;        // several tensors to write to
+  PyObject *failure;              // makes the exception for a status
+  PyObject *dispatch, *nobody;    // finds the __torch_function__ of a call, and its result for none
+  PyObject *no_overload;          // makes the exception for arguments that fit no overload
+  PyObject *pinned, *leaf;        // pin a tensor's memory, and set requires_grad
+  PyObject *named;                // names a tensor's dimensions
+  PyObject *outputs;              // several tensors to write to
   PyObject *storage, *generator;  // make the objects that own such handles
   PyObject *device;               // makes a device
-  PyObject *raised;               // keeps an exception of what the library called
+  PyObject *raised;               // stores an exception of a callback
   PyObject *no_setup;             // Function.setup_context itself
   PyObject *nothing;              // ()
   PyObject *gradients, *backward_class, *forward, *setup_context, *is_tensor, *needs_input_grad,
@@ -100,28 +98,27 @@ typedef struct {
   vectorcall call;
   state *s;
   PyObject *dict, *name;
-  PyObject *fallback;   // the Python function that acts where no overload fits as it is, or NULL
+  PyObject *fallback;   // the Python function to call if no overload matches directly, or NULL
   PyObject *other;      // converts the other operand, or an item of a sequence, or is the form in
                         // place that a flag chooses, or NULL
-  PyObject *explains;   // rejects the first argument of what the library has rejected, or NULL
+  PyObject *explains;   // raises the error for the first argument of a failed call, or NULL
   PyTypeObject *tuple;  // of several results
   bool overridable;     // arguments with __torch_function__ take its calls over
   int first, count;     // of the overloads that calls choose from
   overload *overloads;
-  int reads;         // what a getter gives
+  int reads;         // the property that a getter returns
   const void *from;  // and the C function that knows it
 } function;
 
-// What a getter gives: an int64_t, the dtype, the device, all elements as nested lists, and as
+// Results of getters: an int64_t, the dtype, the device, all elements as nested lists, and as
 // bytes, the tensor itself if it is contiguous, the first size, and the sizes or the strides as a
 // Size or a tuple.
 enum { NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
-// How a callable is called: as a function, as the method of one operand with another, or of the
-// operand on the right, as __getitem__ and __setitem__; as tensor(data, dtype=), and as what makes
-// a tensor of any sequence; as the function that makes a tensor of a DLPack capsule, and as the
-// method __dlpack__; as the class method that calls a Function; and as a function with a flag,
-// inplace, behind its other positional arguments.
+// Kinds of callables, in order: a function; a binary operator, and its reflected form; __getitem__
+// and __setitem__; tensor(data, dtype=), and the conversion of any sequence to a tensor; the import
+// of a DLPack capsule, and the method __dlpack__; the class method that calls a Function; and a
+// function with a flag, inplace, after its other positional arguments.
 enum {
   CALLS,
   OPERATES,
@@ -140,25 +137,25 @@ enum {
 typedef struct {
   const state *s;
   lt_value values[LT_MOST_PARAMETERS + LT_MOST_RESULTS];
-  int64_t numbers[MOST_NUMBERS];  // what lists and addresses among the values point to
+  int64_t numbers[MOST_NUMBERS];  // memory for lists and addresses among the values
   int used;
   bool asks;      // values of unknown classes are converted
   bool loose;     // tensors without dimensions may be integers, which nothing fits better
   bool number;    // the operand is one
-  bool kin;       // a tensor among them is of the class that calls give then
-  bool pins;      // what is made is to lie in pinned memory
-  bool leaf;      // the gradient of what is made is wanted
+  bool kin;       // an argument has the subclass that calls return
+  bool pins;      // the result is to be in pinned memory
+  bool leaf;      // the result is to require grad
   void *blocks;   // for lists that are too long for `numbers`, freed after the call
   void *operand;  // the tensor made of a number, freed after the call
   int keeps;      // objects that stay alive through the call
   PyObject *kept[MOST_KEPT];
-  PyObject *out, *first, *changed;  // what is given for out=, first, and for what is changed
-  PyObject *const *listed;          // the first list, where its items are given one by one
-  PyObject *names;                  // and for names=
+  PyObject *out, *first,
+      *changed;             // the arguments out=, the first one, and the one that is changed
+  PyObject *const *listed;  // the first list, where its items are given one by one
+  PyObject *names;          // and for names=
 } arguments;
 
-// Whether arguments are those of an overload: no, yes, only a conversion can tell, and no, with an
-// exception.
+// Whether arguments match an overload: no, yes, only after a conversion, and no, with an exception.
 typedef enum { NO, YES, ASK, FAILED } verdict;
 
 struct lt_list;
@@ -210,7 +207,7 @@ extern library_functions library;
 
 static inline size_t count_of(size_t flagged) { return flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET; }
 
-// Whether a class is Tensor itself, its kin, or a subclass whose operations give Tensors.
+// Whether a class is Tensor, its kin, or a subclass for which operations return Tensors.
 static inline bool is_own(const state *s, const PyTypeObject *class) {
   bool own = class == s->tensor_type || class == s->kin;
   for (int i = 0; i < MOST_PLAIN; i++) own |= class == s->plain[i];
@@ -231,7 +228,7 @@ bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *st
 verdict match(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
               PyObject *names, arguments *a);
 
-// Lets go of what a call's arguments hold.
+// Releases the objects that a call's arguments own.
 void release(arguments *a);
 
 // The Tensor that owns a handle, a new reference.
@@ -255,17 +252,17 @@ PyObject *wrap_for(const arguments *a, void *handle);
 // that argument itself where it is the same.
 PyObject *as_view(const function *f, const overload *o, PyObject *of, PyObject *made);
 
-// Item i of the first list that is given, NULL where what is given first is none.
+// Item i of the first argument if it is a list, otherwise NULL.
 PyObject *listed(const arguments *a, Py_ssize_t i);
 
-// What a call gives that has succeeded, but for a form that makes one tensor.
+// The result of a successful call, except for the form that returns one tensor.
 PyObject *result_of(const function *f, const overload *o, arguments *a);
 
 PyObject *device_of(const state *s, tensor_device d);
 bool is_contiguous(const void *handle);
 
-// Frees the handle of a tensor. The owner of lent memory may be freed with it, by Python code: an
-// exception that is on its way has to arrive.
+// Frees the handle of a tensor. The owner of external memory may be freed with it, by Python code:
+// a pending exception is preserved.
 void free_handle(void *handle);
 
 // The ctx of the call of a custom function that made a tensor, which nothing else keeps; NULL for
@@ -275,13 +272,13 @@ PyObject *sole_ctx(const tensor *t);
 // The keywords of a call as a dict, NULL for none, and with an exception.
 PyObject *dictionary(PyObject *const *values, PyObject *names);
 
-// Raises what the library has told the calling thread of a rejected call; NULL.
+// Raises the library's error of the calling thread; returns NULL.
 PyObject *refuse(const state *s, intptr_t status);
 
 // Returns whether a keyword is a known one.
 bool is(PyObject *name, PyObject *known);
 
-// The result, or what the fallback gives where there is neither a result nor an exception.
+// Returns the result, or calls the fallback if there is neither a result nor an exception.
 PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args, size_t flagged,
                       PyObject *names);
 

@@ -1,4 +1,4 @@
-// DLPack's capsules, which NumPy's arrays come and go in: with a version, and as they were before.
+// DLPack capsules, which NumPy arrays are exchanged in: versioned, and in the old form.
 #include "direct.h"
 
 static const char *const fresh[] = {"dltensor", "dltensor_versioned"};
@@ -32,7 +32,7 @@ PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObjec
 
 // The keywords of __dlpack__.
 typedef struct {
-  bool waits;  // a stream may have to, unless the consumer gives -1
+  bool waits;  // a stream may have to wait, unless the consumer passes -1
   bool versioned, copy;
 } request;
 

@@ -10,8 +10,8 @@ static PyObject *tuple_of(PyTypeObject *type, const int64_t *numbers, int64_t n)
   return made;
 }
 
-// What a getter gives of a tensor, and of one dimension when `dim` is not NULL; NULL without an
-// exception where the fallback has to explain.
+// The property of a tensor that a getter returns, for one dimension if `dim` is not NULL; NULL
+// without an exception if the fallback is to raise the error.
 static PyObject *read(const function *f, PyObject *tensor, const void *handle, PyObject *dim) {
   const state *s = f->s;
   tensor_device device;

@@ -7,7 +7,7 @@
 typedef struct {
   const function *f;
   lt_list l;
-  PyObject *dtype;        // as it was given, None for none
+  PyObject *dtype;        // the dtype argument, None for none
   tensor_status status;   // of the call that was rejected
   PyTypeObject *scalar;   // the class of NumPy's scalars that came last, all of one dtype
   PyObject *scalar_kind;  // Python's class for their values
@@ -28,7 +28,7 @@ static bool tell_items(walk *w, PyObject *o, int depth) {
   PyListObject *list = o->type == &PyList_Type ? (PyListObject *)o : NULL;
   Py_ssize_t n = list ? list->size : PyTuple_Size(o);
   if (!ok(w, library.list_open(&w->l, n))) return false;
-  // What is called for an item could change the list.
+  // A function that is called for an item could change the list.
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *item = !list ? PyTuple_GetItem(o, i) : i < list->size ? list->items[i] : NULL;
     if (!item) return PyErr_Format(PyExc_RuntimeError, "a list changed while it was read"), false;

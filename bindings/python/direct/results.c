@@ -23,7 +23,7 @@ PyObject *wrap_for(const arguments *a, void *handle) {
 
 static PyObject *text_of(const char *text) { return text ? PyUnicode_FromString(text) : NULL; }
 
-// A tuple of a list's tensors, or of its strings. None of what it holds is left on failure.
+// A tuple of a list's tensors or strings. On failure, all of them are released.
 static PyObject *tuple_of(const arguments *a, const lt_value *v, bool texts) {
   int64_t n = v->list.length;
   void *const *items = v->list.data;
@@ -135,7 +135,7 @@ PyObject *as_view(const function *f, const overload *o, PyObject *of, PyObject *
   return made;
 }
 
-// Views of one tensor, or each of its own.
+// Makes the results views of one base, or of separate ones.
 static void as_views(const function *f, const overload *o, const arguments *a, PyObject *all) {
   bool each = strchr("AR", o->kinds[0]);
   for (Py_ssize_t i = 0; i < PyTuple_Size(all); i++) {

@@ -298,11 +298,11 @@ def main():
     total = options.budget
     if not total:
         hold(options, laws, report)
-    for i, law in enumerate(laws if total else ()):  # each gets its part of what is left
+    for i, law in enumerate(laws if total else ()):  # each gets a share of the remaining time
         options.budget = max((total - (time.monotonic() - start)) / (len(laws) - i), 1)
         hold(options, [law], report)
     if not (options.only or options.operator or options.case):
-        # Within a budget it is the machine that decides how far the laws get.
+        # Within a time budget, the speed of the system determines how far the property tests get.
         report.unexplained = coverage(report) if not total else coverage(report) and []
     if options.report:
         Path(options.report).write_text("\n".join(f"== {law} {case}\n{text}\n{program}" for law, case, text, program in report.failures))

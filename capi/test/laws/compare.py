@@ -6,7 +6,7 @@ import numpy as np
 from inputs import COMPLEX, FLOATS, decode
 from library import INTERNAL, OK, SIZES, Seen, Store
 
-# Floating sums whose order follows the layout of what is summed, and what linear algebra makes of them; other results must agree bit for bit.
+# Floating-point sums in an order that depends on the layout of the operands, and linear algebra on them; other results must be bitwise identical.
 SUMMING = ("reduction", "matrix", "linalg", "fft", "scan")
 SUMMING_NAMES = {
     *("std", "var", "std_mean", "var_mean", "cov", "corrcoef", "trace", "dist", "trapezoid", "trapz", "cumulative_trapezoid", "histogram"),
@@ -114,7 +114,7 @@ def written(t):
     return mask
 
 
-# What may change a storage's bytes or size beside the elements of the tensors that it writes.
+# Operators that may change a storage's bytes or size beyond the elements of the tensors that they write.
 FREE = (
     "resize_",
     "resize_as_",

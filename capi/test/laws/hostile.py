@@ -13,13 +13,13 @@ from inputs import Inputs
 from library import ABSENT, FORMATS, FORMS, HERE, KINDS, LAYOUTS, NAMES, OK, PLAIN, ROOT, Call, Library, Tensor
 from program import integer, integers, real
 
-# Their contract lets no caller give what is drawn here.
+# Their contract excludes the arguments that are drawn here.
 LEFT_OUT = {
     "tensor_from_blob": "hands over memory for as long as it lives; its arguments beside it are drawn in law refusals",
     "tensor_from_blob_on": "hands over memory of a device for as long as it lives",
     "tensor_storage_from_descriptor": "maps and closes any file descriptor of the process",
 }
-# Functions of hostile_given.h, which are given the recorded call, if there is one, and the number of the argument.
+# Functions of hostile_given.h, which receive the reference call, if there is one, and the number of the argument.
 ARGUMENTS = {
     "Tensor": "T",
     "Tensor?": "T_optional",
@@ -198,7 +198,7 @@ def argument(i, form, operator):
         c, listed = LISTS[base.removesuffix("[]")]
         if form["types"][i] in ("Tensor?[]", "Tensor[]?") or base == "Tensor[]" and optional:
             listed = "tensors_optional"
-        if form["c"] == "tensor_from_data":  # what lies behind the pointer must be long enough
+        if form["c"] == "tensor_from_data":  # the memory at the pointer must be long enough
             return [
                 f"int64_t v{i}[] = {{below(4) - 1, below(4)}}, n{i} = below(3);",
                 'say("(const int64_t[]){%d, %d}, %d", (int)v1[0], (int)v1[1], (int)n1);',
@@ -419,7 +419,7 @@ def write(path):
     return names
 
 
-BUILDING = threading.Lock()  # laws that run side by side share the program
+BUILDING = threading.Lock()  # concurrent tests share the program
 
 
 def build(library=None, flags=()):

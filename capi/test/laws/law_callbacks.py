@@ -159,7 +159,7 @@ def on_result(f):
     return lambda s: f(s.y) if hasattr(s, "y") else None
 
 
-# What a function may do about the graph that it is called in.
+# The effects that a callback may have on the graph that it is called in.
 OWN = {
     "its node": lambda s: node_of(s)(torch.ones(2)),
     "its node with the leaf": lambda s: node_of(s)(s.x),
@@ -223,7 +223,8 @@ def on_its_own(place, scene):
     return told[0]
 
 
-TELLS = {"is_grad_enabled", "memory_stats", "memory_stats_of"}  # of where it is called: a run's hooks are not recorded, and its memory is in use
+# Their results depend on where they are called: hooks of a backward pass are not recorded, and its memory is in use.
+TELLS = {"is_grad_enabled", "memory_stats", "memory_stats_of"}
 
 
 def check(library, call, rng):

@@ -19,7 +19,7 @@ RANGES = (None, (-2, 2), (0.1, 0.9), (1.1, 3))
 MIXED = "float64 and complex128"  # the first operand real, and others complex
 DRAWS = 3  # of elements, since one draw can hit a step of the function
 HERMITIAN = ("cholesky", "cholesky_ex", "eigvalsh", "matrix_sqrth")  # which read one half of a matrix that is its own adjoint
-STEEP = ("remainder", "fmod")  # whose steps lie close together for small divisors
+STEEP = ("remainder", "fmod")  # their steps are close together for small divisors
 CHOSEN = ("padding_idx", "scale_grad_by_freq")  # arguments that, where given, choose a gradient that is not that of the values
 CHECKED, DISCRETE, UNSUITED = "checked", "discrete", "unsuited"
 # Operators, or C functions, with numbers in and out that have no derivatives, or none that differences would show.

@@ -14,7 +14,7 @@ import operators
 
 NAME = "dispatch"
 HOST_ONLY = "what the table says of devices is cuda/tests/test_served.py's to try"
-# Calls that the recorded ones do not have: what a kind takes of some operators.
+# Calls that are not among the reference calls: arguments that a tensor kind supports for some operators.
 WITNESSES = {
     "clamp_max": lambda x: x.clamp_max(0),
     "clamp_min": lambda x: x.clamp_min(0),
@@ -36,7 +36,7 @@ WITNESSES = {
     "true_divide": lambda x: x.true_divide(2),
     "to.options": lambda x: x.to("cpu", copy=True),
 }
-# They take tensors of every kind, and these only where there is a history, another storage or an accelerator.
+# They support tensors of every kind, but only with an autograd graph, another storage or an accelerator.
 UNSEEN = ("backward", "set_requires_grad", "set_", "pin_memory")
 CALLS = 60  # of those that are known of an operator
 KINDS = {

@@ -11,8 +11,8 @@ NAME = "gradients"
 graph = torch.autograd.graph
 LONGEST = 30  # allocations of a call and its run that are made to fail, one in each of as many tries
 MOST = 1 << 17  # elements of a call's tensors
-MANY = 1 << 10  # results of a call, each with a node of its own
-# What their results hold depends on the layout, or on what the memory held.
+MANY = 1 << 10  # results of a call, each with a separate node
+# Their results depend on the layout, or on uninitialized memory.
 BY_LAYOUT = (
     "empty_like",
     "new_empty",
@@ -72,7 +72,7 @@ def gradients(function, operands=None):
         outputs = [t for t in function(*operands) if t.requires_grad]
     except (RuntimeError, ValueError, TypeError, IndexError, MemoryError):
         return None
-    if not 0 < len(outputs) <= MANY or any(t.numel() > 8 * MOST for t in (*outputs, *operands)):  # which views can be without memory of their own
+    if not 0 < len(outputs) <= MANY or any(t.numel() > 8 * MOST for t in (*outputs, *operands)):  # can be views without separate memory
         return None
     try:
         grads = torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
@@ -118,7 +118,7 @@ def bits(tensors):
 
 
 def threads(library, function, one):
-    for n in (2, 3) if library.place is not CUDA else ():  # which has threads of its own
+    for n in (2, 3) if library.place is not CUDA else ():  # CUDA uses threads itself
         library.threads(n)
         many = gradients(function)
         library.threads(1)
@@ -194,5 +194,5 @@ def allocations(library, function, one):
 def state(library, collected=False):
     if collected:
         gc.collect()
-    torch.zeros(1)  # a call lets the library release what was freed
+    torch.zeros(1)  # a call makes the library release freed objects
     return library.c.tensor_live_handles(), library.stats()["in_use"]

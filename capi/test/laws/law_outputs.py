@@ -8,7 +8,7 @@ from inputs import COMPLEX, FLOATS, INTEGERS, apart, clones, decode, dense, draw
 from library import ANY_ORDER, CUDA, DTYPES, OK, SIZES, Seen, Store, Tensor, row_major
 
 NAME = "outputs"
-# What they write is whatever the memory held.
+# Their results are uninitialized.
 UNINITIALISED = ("empty", "new_empty", "empty_like")
 # Operators whose in-place form changes the tensor's geometry, which the function form does by giving another tensor.
 GEOMETRY = ("view", "query")
@@ -39,7 +39,7 @@ def judged(library, made, want, fits, tolerance=0.0):
     if want.status != OK:
         return (f"{made.note}: the function is refused ({want.message}), this is not", made) if got.status == OK else ""
     if got.status != OK:
-        # Indexed writes want what they read apart from what they write (docs/differences.md).
+        # Indexed writes require that their inputs and outputs do not overlap (docs/differences.md).
         writes = made.operator["category"] == "index" and "itself" in made.note
         apart = writes and "refer to a single memory location" in got.message
         return (f"{made.note}: refused, though the function answers: {got.message}", made) if fits and not apart else ""
@@ -48,7 +48,7 @@ def judged(library, made, want, fits, tolerance=0.0):
         at = at if at in got.tensors else next(other for t, other in made.tensors() if t is made.outs[i] and other in got.tensors)
         seen = got.tensors[at]
         if made.operator["category"] == "creation" and np.prod(seen.size) == np.prod(result.size):
-            pass  # arange and its like keep a shape with the right number of elements
+            pass  # arange, linspace and logspace keep a shape with the right number of elements
         elif seen.size != result.size:
             return f"{made.note}: the sizes are {seen.size}, the function's {result.size}", made
         result.elements = result.elements.reshape(seen.size)
@@ -131,7 +131,7 @@ def out(library, call, want, rng):
     if results is not None and (len(results) != len(want.results) or any(r.elements is None for r in results)):
         return None
     if results is None:
-        # The function is rejected: so is this form, and what it was given stays as it is.
+        # The function returns an error: so does this form, and it does not change its arguments.
         outs = [dense(np.frombuffer(junk(rng, 24), "V4"), "float32") for _ in call.operator["returns"]]
         return judged(library, replace(call, outs=outs, note="out="), want, False)
     step = STEP.get(results[0].dtype, 0) if sums(call) else 0

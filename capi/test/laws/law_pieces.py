@@ -19,7 +19,7 @@ SMALL = 6
 WAYS = 4  # of making a call large that are tried
 # Elements in all, with weights: around the vector width, the grain that threads share out, the caches, and the size that is written past them.
 COUNTS = ((7, 33, 65, 4095, 2**15 - 1, 2**15 + 1, 2**16 + 3, 2**18 + 1, 2**20 + 5), (2, 2, 2, 6, 6, 6, 6, 2, 1))
-STREAMED = 2**26 + 2**12  # bytes of the largest tensor in a soak, above what is written past the caches
+STREAMED = 2**26 + 2**12  # size of the largest tensor in a soak test, above the threshold of streaming stores
 
 
 def check(library, call, rng):

@@ -19,7 +19,7 @@ KINDS = (
     *("qint8", "quint8", "qint32", "channels", "meta quint8"),
     *("named", "leaf", "history", "view of a leaf", "sparse leaf", "number", "inference", "expanded", "read only"),
 )
-FOLDER = tempfile.TemporaryDirectory()  # of what operators on files write
+FOLDER = tempfile.TemporaryDirectory()  # for files that operators write
 ALONE = 0.7  # of the cases have one operand of another kind
 
 

@@ -18,7 +18,7 @@ PER_ROUND = 60  # programs for each of --rounds
 TOLERANCE = 1e-7
 graph = torch.autograd.graph
 
-# What becomes of a value, or of two of one shape, and which of it has a form in place.
+# Operations on one value, or on two of one shape, and their in-place forms.
 UNARY = {
     "sin": lambda a: a.sin(),
     "cos": lambda a: a.cos(),
@@ -67,7 +67,7 @@ VIEWS = {
     "step": lambda t, d, k: t[::2],
     "alias": lambda t, d, k: t[...],
     "diagonal": lambda t, d, k: t.diagonal(0, 0, 1) if t.dim() > 1 else t.view_as(t),
-    "flat": lambda t, d, k: t.reshape(-1),  # of a contiguous one, which its places may not be
+    "flat": lambda t, d, k: t.reshape(-1),  # of a contiguous tensor, which its positions may not be
 }
 
 
@@ -227,7 +227,7 @@ def shown(t):
     return None if t is None else t.tolist()
 
 
-# Under what a program runs: what saves tensors in other ways changes nothing.
+# Settings of a program: other ways to save tensors do not change results.
 SETTINGS = {
     "nothing": nullcontext,
     "hooks that keep": lambda: graph.saved_tensors_hooks(lambda t: t, lambda t: t),
@@ -235,7 +235,7 @@ SETTINGS = {
     "hooks that copy": lambda: graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t.clone()),
     "mutation": graph.allow_mutation_on_saved_tensors,
 }
-COPIES = ("hooks that copy", "mutation")  # what is written over later
+COPIES = ("hooks that copy", "mutation")  # settings with tensors that are overwritten later
 
 
 def tried(options, law, n):

@@ -125,7 +125,7 @@ def tensor(t, rng):
     if turn == 4:
         return replace(dense(t.elements(), t.dtype), read_only=True)
     if turn == 5:
-        # Sizes without elements: huge beside a zero.
+        # Empty sizes: huge ones next to a zero.
         size = rng.choice(((0, 2**40), (2**31, 0), (0, 3, 2**33)))
         return Tensor(Store(b""), t.dtype, size, row_major(size))
     return replace(t, store=Store(b""), stride=row_major(t.size), offset=0, device="meta")

@@ -219,7 +219,7 @@ class Machine:
         return None, None, None
 
 
-# Strides may forbid them; what a refusal leaves behind is looked at all the same.
+# Strides may not permit them; the state after an error is checked all the same.
 MAY_REFUSE = ("tensor_view", "tensor_view_dtype")
 
 

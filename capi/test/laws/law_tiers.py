@@ -84,7 +84,7 @@ def check(library, call, rng):
     for tier in TIERS:
         runs, got = ask(tier, made)
         if runs != tier:
-            continue  # this machine has no such instructions
+            continue  # the CPU does not support these instructions
         if first is None:
             first = got
             continue

@@ -145,7 +145,7 @@ def check(library, call, rng):
         return ""
     want = library.run(made)
     if want.status != OK:
-        return ""  # of what differs between batch elements alone nothing may be known
+        return ""  # properties of a single batch element may be unavailable
     for result, plain in zip(flat(got.results), flat(want.results), strict=False):
         if getattr(result, "maps", False) and (result.size, result.dtype) != (
             (size, *plain.size),

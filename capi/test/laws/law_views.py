@@ -7,7 +7,7 @@ from inputs import apart, clones, draws, lazily, repeated, together
 from library import ANY_ORDER, CUDA
 
 NAME = "views"
-# What an operator says of strides, storages and addresses does follow them.
+# Results of queries about strides, storages and addresses depend on them.
 SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(("is_contiguous", "stride", "data_ptr", "lend", "is_set_to", "untyped_storage", "storage_offset"), "tells the layout"),
     **dict.fromkeys(("view", "view_as", "view_as_complex", "view_as_real"), "refuses layouts"),
@@ -25,7 +25,7 @@ IN_MEMORY = ("fused_sgd_", "fused_adam_", "fused_adamw_", "fused_adagrad_")  # T
 
 def check(library, call, rng):
     operator = call.operator
-    name = operator["name"].split(".")[-1].removesuffix("_copy")  # What a copy of a view copies follows the layout as the view does.
+    name = operator["name"].split(".")[-1].removesuffix("_copy")  # The order of a copied view follows the layout as the view does.
     # Random numbers are drawn in the order of memory, as PyTorch draws them; the bytes of files must be contiguous.
     if draws(operator) or operator["category"] == "file":
         return None

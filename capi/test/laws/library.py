@@ -347,10 +347,10 @@ class Outcome:
     results: list
     tensors: dict  # by place: Seen after the call
     stores: dict  # by store: its bytes after the call
-    live: int  # handles that the call left beside its results
+    live: int  # handles that the call left in addition to its results
     used: int = 0  # bytes that a rejected call left in use
     leaked: int = 0  # bytes that are in use when all that the call took and gave is freed
-    counted: tuple = ()  # the places of tensors to whose storages writes were counted
+    counted: tuple = ()  # the arguments with incremented versions
 
 
 class Library:

@@ -1,4 +1,4 @@
-// The fixed-width integers of Linux on 64-bit machines.
+// The fixed-width integers of Linux on 64-bit systems.
 #pragma once
 typedef signed char int8_t;
 typedef short int16_t;
