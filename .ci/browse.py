@@ -22,7 +22,7 @@ FLAGS = (
 ).split()
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 MOST = 400_000  # bytes of a page, with styles, scripts and the index of the search, compressed with gzip as servers send them
-# Questions of newcomers, and pages that answer them: one must be among the first three search results.
+# Search terms, and the pages that treat them: one of the pages is among the first three results.
 QUESTIONS = {
     "install": ["get-started/install/"],
     "first tensor": ["get-started/python/", "get-started/c/"],
@@ -34,6 +34,31 @@ QUESTIONS = {
     "gradients": ["autograd/"],
     "own operator": ["adding_an_operator/"],
     "errors": ["errors/"],
+    "convolution kernel size": ["operators/gen_convolution/"],
+    "callback": ["embedding/", "errors/", "autograd/"],
+    "I/O error": ["errors/", "files/"],
+    "contiguous": ["memory/", "operators/gen_view/", "operators/gen_copy/", "get-started/python/"],
+    "read-only": ["memory/", "get-started/from-numpy/", "differences/", "embedding/"],
+    "pinned memory": ["cuda/", "memory/"],
+    "stride": ["get-started/c/", "get-started/python/", "operators/gen_view/", "operators/gen_query/", "memory/"],
+    "weights_only": ["files/"],
+    "state_dict": ["modules/", "optim/", "files/"],
+    "DataLoader": ["data/"],
+    "learning rate": ["optim/"],
+    "mixed precision": ["amp/"],
+    "checkpoint": ["autograd/", "files/"],
+    "hook": ["autograd/"],
+    "dtype promotion": ["dtypes/"],
+    "fork": ["embedding/"],
+    "custom operator": ["custom_operators/"],
+    "memory limit": ["memory/"],
+    "DLPack": ["memory/", "neighbours/"],
+    "vmap": ["autograd/"],
+    "sparse CSR": ["sparse/", "operators/gen_sparse/"],
+    "quantize": ["quantized/", "operators/gen_quantized/"],
+    "KL divergence": ["distributions/"],
+    "install_as_torch": ["programs/"],
+    "reproducible": ["random/", "performance/", "accuracy/"],
 }
 INPUT, RESULTS, HREFS = ".md-search__input", ".md-search-result__item > a", "found => found.map(e => e.href)"
 WAIT = 60_000  # milliseconds

@@ -230,7 +230,7 @@ func (v *convolution) sizes(self, weight *tensor.Tensor) ([]int64, error) {
 	made := make([]int64, v.n)
 	for i := range made {
 		if kernel[i] < 1 {
-			return nil, v.wrong("weight must have taps, but has size %v", weight.Sizes())
+			return nil, v.wrong("kernel size should be greater than zero, but weight has size %v", weight.Sizes())
 		}
 		reach, fits := reach(kernel[i], v.dilation[i])
 		switch {

@@ -12,9 +12,9 @@ NAMES = {-1: "none", **dict(enumerate(gen_names.DEVICES))}
 
 
 class device:
-    """Where a tensor's bytes live: device("cpu"), device("cuda", 1), device("cuda:1"), device(1).
+    """The device of a tensor's memory: device("cpu"), device("cuda", 1), device("cuda:1"), device(1).
 
-    As a context manager it is the device of factories that are given none, in calls of the same thread.
+    As a context manager it sets the default device of the calling thread.
     """
 
     __slots__ = ("type", "index", "_c")
@@ -82,7 +82,7 @@ class device:
 
 
 def of(c):
-    """The device object of a C device."""
+    """Returns the device object of a C device."""
     key = c.type, c.index
     if key not in known:
         known[key] = object.__new__(device)._set(Device(*key))
@@ -105,7 +105,7 @@ def parse(text):
 
 
 def default():
-    """The device of factories that are given none, in calls of the same thread."""
+    """Returns the default device of the calling thread."""
     cell = Cell()
     status = c_default(cell.address)
     if status:
@@ -114,7 +114,7 @@ def default():
 
 
 def set_default(value):
-    """Sets the device of factories that are given none, in calls of the same thread; None is the CPU."""
+    """Sets the default device of the calling thread; None is the CPU."""
     status = c_set_default(device("cpu" if value is None else value)._c)
     if status:
         raise failure(status)

@@ -1,4 +1,4 @@
-"""The callables that turn a Python call into one of the library, which direct/direct.c makes, and the base class of Tensor."""
+"""The callables that convert a Python call to a call of the library, which direct/direct.c creates, and the base class of Tensor."""
 
 import copyreg
 import ctypes
@@ -14,7 +14,7 @@ from .library import folders, library, path
 NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
 CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS, APPLIES, SWITCHES = range(11)
 
-# The library's functions that direct.h lists.
+# The functions of the library that direct.h lists.
 FUNCTIONS = (
     *(
         "operator",
@@ -41,7 +41,7 @@ FUNCTIONS = (
 
 
 def load():
-    """libtensor_direct.so."""
+    """Loads libtensor_direct.so."""
     if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * ctypes.sizeof(c_void_p):
         raise ImportError("libtensor works with CPython in its usual build, whose objects begin with a count and a class")
     paths = [os.path.join(folder, "libtensor_direct.so") for folder in (os.path.dirname(path), *folders())]
@@ -56,7 +56,7 @@ def address(name):
 
 
 def bind(name, result, *argtypes):
-    """One of its functions; those that are called for an interpreter's callables begin with their state."""
+    """Returns a function of libtensor_direct.so. Functions that an interpreter's callables use take its state as the first argument."""
     function = direct[f"direct_{name}"]
     function.restype, function.argtypes = result, argtypes
     return function
@@ -78,34 +78,36 @@ d_function = bind("function", py_object, c_void_p, py_object, c_char_p, c_bool, 
 d_getter = bind("getter", py_object, c_void_p, py_object, c_int, c_void_p)
 d_apply_with = bind("apply_with", None, c_void_p, py_object, py_object)
 d_ctx = bind("ctx", py_object, c_void_p)
-# Pickled and copied by name, as functions are.
+# Pickled and copied by name, like functions.
 copyreg.pickle(bind("function_class", py_object, c_void_p)(state), attrgetter("__qualname__"))
 _overrides.intercept = lambda change: d_intercept(state, change)
 
 
 def start(tensor, size, dtypes, cpu):
-    """Tells the classes and constants of the Python side."""
+    """Passes the classes and constants of the Python side to C."""
     _overrides.Tensor = tensor
     if not d_start(state, (tensor, size, dtypes, cpu, failure, _overrides.dispatch, _overrides.NOBODY)):
         raise ImportError("libtensor_direct.so is of another build than this package")
 
 
 def help_with(*functions):
-    """Tells the functions that refuse arguments and that make other objects than tensors, in the order of direct_help."""
+    """Passes the functions that report invalid arguments and that create other objects than tensors, in the order of direct_help."""
     if not d_help(state, functions):
         raise ImportError("libtensor_direct.so is of another build than this package")
 
 
 def kin(cls):
-    """Tells a subclass of Tensor, with no slots of its own, that calls take no longer for than Tensor: they give it where an argument is one,
-    and its __torch_function__ is not asked."""
+    """Registers the subclass of Tensor without slots whose calls are as fast as Tensor's: a call returns this class if an argument is an
+    instance, and does not ask its __torch_function__.
+    """
     _overrides.Kin = cls
     d_kin(state, cls)
 
 
 def plain(cls):
     """Registers a subclass of Tensor without slots, whose operations return Tensors: calls with its tensors take no longer than those with
-    Tensors."""
+    Tensors.
+    """
     cls.__torch_function__ = _overrides.disabled_torch_function
     if not d_plain(state, cls):
         raise ImportError(f"libtensor_direct.so has no room for another plain subclass of Tensor, {cls.__name__}")
@@ -113,19 +115,20 @@ def plain(cls):
 
 
 def convert(kinds, function):
-    """Tells what converts values that are not plain to arguments of some kinds, by their letters (capi/value.h)."""
+    """Registers the converters of arguments that C does not convert, by the letters of their kinds (capi/value.h)."""
     for kind in kinds:
         d_convert(state, kind.encode(), function)
 
 
 def overridable(name):
-    """Tells whether arguments with __torch_function__ take the calls of a function over: of the public ones, and of subscripts."""
+    """Sets whether arguments with __torch_function__ are asked: by public functions, and by subscripts."""
     return name[0] != "_" or name in ("__getitem__", "__setitem__")
 
 
 def function(name, operators="", how=CALLS, inplace=False, fallback=None, explains=None, results=None):
-    """A callable without a name and documentation that Python sees. `explains` refuses the first argument of a call that the library
-    has refused; of an operator with two operands it converts the other one, and of what takes sequences an item."""
+    """Returns a callable without a name and documentation that Python sees. `explains` raises the error for the first invalid argument of a
+    failed call; for an operator with two operands it converts the other operand, for a function of sequences an item.
+    """
     taken_over = overridable(name) and (how < MAKES_TENSOR or how == SWITCHES)
     made = d_function(state, name, operators.encode(), inplace, how, taken_over, fallback, explains, results)
     if made is None:
@@ -142,8 +145,9 @@ def described(made, function):
 
 
 def operators(names, inplace=False, results=None, how=CALLS, switches=False):
-    """The decorator of what stands for operators in help(): calls go to the first of them whose parameters the arguments fit; of what
-    `switches`, those with the flag inplace to its form in place."""
+    """Decorates a function that represents operators in help(): a call selects the first operator whose parameters accept the arguments;
+    with `switches`, the flag inplace selects the in-place variant.
+    """
 
     def decorate(stub):
         written = function(stub.__name__ + "_", names, inplace=True) if switches else None
@@ -153,20 +157,20 @@ def operators(names, inplace=False, results=None, how=CALLS, switches=False):
 
 
 def first(names, how=CALLS, inplace=False):
-    """The decorator of a function that is called where an operator's parameters do not fit the arguments as they are."""
+    """Decorates a function that is called if the operator's parameters do not accept the arguments."""
     return lambda fallback: described(function(fallback.__name__, names, how, inplace, fallback), fallback)
 
 
 def special(how, item=None):
-    """The decorator of a function of its own kind; `item` converts items of sequences."""
+    """Decorates a function of a special kind; `item` converts items of sequences."""
     return lambda fallback: described(function(fallback.__name__, how=how, fallback=fallback, explains=item), fallback)
 
 
 def open_to_overrides(fallback):
-    """The decorator of a function without a way of its own to the library."""
+    """Decorates a function that is implemented in Python alone."""
     return first("")(fallback)
 
 
 def getter(reads, name):
-    """The decorator of a method that asks a C function about a tensor, and is called where that has no answer."""
+    """Decorates a method that queries a tensor through a C function; the method is the fallback."""
     return lambda fallback: described(d_getter(state, fallback, reads, address(name)), fallback)

@@ -10,7 +10,7 @@ c_default = bind("tensor_get_default_dtype", c_void_p)
 
 
 class dtype:
-    """The type of a tensor's elements, such as torch.float32."""
+    """The type of the elements of a tensor, such as torch.float32."""
 
     __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_name", "bits", "letter")
 
@@ -19,7 +19,7 @@ class dtype:
         self.name = name
         self.itemsize = itemsize
         self.bits = itemsize * 8
-        self.letter = kind  # that of NumPy's dtypes
+        self.letter = kind  # as NumPy's dtypes have it
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
         self.is_signed = kind in "fic" or name.startswith("qi")
@@ -27,7 +27,7 @@ class dtype:
 
     @property
     def dtype(self):
-        """NumPy's dtype, which numpy.dtype() asks for."""
+        """Returns NumPy's dtype, which numpy.dtype() asks for."""
         if self is bfloat16 and "ml_dtypes" in sys.modules:
             import ml_dtypes
             import numpy
@@ -42,7 +42,7 @@ class dtype:
     __numpy_dtype__ = dtype
 
     def __eq__(self, other):
-        """A dtype is equal to NumPy's, and to Python's and NumPy's type of its elements, as NumPy's are."""
+        """Compares with dtypes, NumPy's dtypes, and the scalar types of Python and NumPy, as NumPy's dtypes do."""
         if other.__class__ is dtype_class:
             return self is other
         return of_type(other) is self if isinstance(other, type) else NotImplemented
@@ -77,23 +77,23 @@ class dtype:
         return self
 
 
-dtype_class = dtype  # whose body has another dtype
+dtype_class = dtype  # in the class body, dtype is a property
 
 
-# What SciPy and Dask read of an array's dtype; dtypes that NumPy lacks do not have them.
+# Attributes that SciPy and Dask read; None for dtypes that NumPy does not have.
 for _name in ("base", "char", "fields", "hasobject", "isnative", "names", "str", "subdtype", "type"):
     setattr(dtype, _name, property(lambda self, name=_name: getattr(self.dtype, name)))
 
 
 def show_kind(package):
-    """Lets dtypes have NumPy's `kind`, which Dask and xarray need. Programs that find it take a tensor for an array of NumPy's, and call
-    methods that have another meaning in PyTorch: without these packages it is not there.
+    """Adds NumPy's attribute `kind` to dtypes, for Dask and xarray. Other packages take a tensor with it for a NumPy array, and call
+    methods that differ in PyTorch; therefore it is absent unless one of these packages is imported.
     """
     dtype.kind = property(lambda self: self.letter)
 
 
 class Named:
-    """A layout or memory format: a number with a name."""
+    """A layout or memory format: an enumeration value with a name."""
 
     __slots__ = ("code", "name")
 
@@ -115,19 +115,19 @@ class Named:
 
 
 class layout(Named):
-    """How a tensor's elements are laid out: torch.strided, ..."""
+    """The layout of a tensor: torch.strided, torch.sparse_coo, ..."""
 
     __slots__ = ()
 
 
 class qscheme(Named):
-    """How numbers are quantized: torch.per_tensor_affine, ..."""
+    """A quantization scheme: torch.per_tensor_affine, ..."""
 
     __slots__ = ()
 
 
 class memory_format(Named):
-    """The order of a tensor's dimensions in memory: torch.contiguous_format, ..."""
+    """A memory format: torch.contiguous_format, torch.channels_last, ..."""
 
     __slots__ = ()
 
@@ -147,7 +147,7 @@ PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
 def of_type(value):
-    """The dtype of Python's or NumPy's type of numbers, or of a dtype of NumPy's; None for everything else."""
+    """Returns the dtype of a scalar type of Python or NumPy, or of a NumPy dtype; None for other values."""
     if value in PYTHON:
         return PYTHON[value]
     numpy = sys.modules.get("numpy")
@@ -158,7 +158,7 @@ def of_type(value):
 
 
 def of_numpy(value):
-    """The dtype of what NumPy makes one of, such as "f4"; a dtype, or None, itself."""
+    """Returns the dtype that NumPy makes of a value such as "f4"; a dtype or None unchanged."""
     if value is None or isinstance(value, dtype):
         return value
     import numpy
@@ -182,7 +182,7 @@ SCHEMES = tuple(
     )
 )
 
-# A name without tensors: two elements a byte.
+# A name without tensors: two elements per byte.
 float4_e2m1fn_x2 = dtype(-2, "float4_e2m1fn_x2", 1, "f")
 
 NAMES = {x.name: x for x in DTYPES + (float4_e2m1fn_x2,) + LAYOUTS + FORMATS + SCHEMES}
@@ -191,12 +191,12 @@ NAMES |= {"cfloat": complex64, "cdouble": complex128, "chalf": complex32}
 
 
 def named(name):
-    """The dtype, layout or memory format of a name."""
+    """Returns the dtype, layout or memory format of a name."""
     return NAMES[name]
 
 
-# eps, smallest normal, largest, decimal digits: the IEEE 754 formats, bfloat16, and the eight-bit formats of OCP and of their variants without
-# negative zero.
+# eps, smallest normal, largest value, decimal digits: the IEEE 754 formats, bfloat16, and the eight-bit formats of OCP and their variants
+# without negative zero.
 FLOATS = {
     float16: (2.0**-10, 2.0**-14, 65504.0, 3),
     bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 2),
@@ -211,14 +211,14 @@ FLOATS = {
 
 
 def default():
-    """The dtype of float numbers that are given none."""
+    """Returns the default dtype of floating-point numbers."""
     cell = Cell()
     c_default(cell.address)
     return DTYPES[cell.e]
 
 
 class finfo:
-    """Numerical properties of a floating point dtype, the default dtype unless given."""
+    """Numerical properties of a floating-point dtype; by default, of the default dtype."""
 
     def __init__(self, type=None):
         if type is None:

@@ -1,11 +1,12 @@
-"""What context managers put back when they end."""
+"""State that context managers restore at their end."""
 
 import threading
 
 
 class Entered(threading.local):
-    """What held before each context manager that the calling thread is in. One may be entered by several threads, and again
-    within itself."""
+    """The previous states of the context managers that the calling thread is in. Several threads may enter one context manager, also
+    recursively.
+    """
 
     def __init__(self):
         self.outer = {}

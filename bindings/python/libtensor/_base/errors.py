@@ -46,7 +46,7 @@ CALLBACK = 11
 
 
 class Raised(local):
-    """The exception that ended a function which the library called on this thread, until the library's own call has ended."""
+    """The exception of a function that the library called on this thread, until the outer call of the library returns."""
 
     error = None
 
@@ -59,12 +59,12 @@ raised = Raised()
 
 
 def keep_for_caller(error):
-    """Keeps an exception for the call that the library was called by, as guarded does."""
+    """Stores an exception for the outer call of the library, as guarded does."""
     raised.error = error
 
 
 def guarded(function):
-    """The body of a C function that gives a status: an exception is kept for the call that the library was called by."""
+    """Wraps a function that C calls and that returns a status: an exception is stored for the outer call."""
 
     def guard(*args):
         try:
@@ -78,16 +78,16 @@ def guarded(function):
 
 
 def failure(status):
-    """The exception for a failed call of this thread."""
+    """Returns the exception of the failed call of this thread."""
     if status == CALLBACK and raised.error:
         return raised.take()
     kind, message, number = KINDS.get(status, RuntimeError), last_error().decode("utf-8", "replace"), last_errno()
-    return kind(number, message) if number else kind(message)  # with its number, an OSError is a FileNotFoundError and so on
+    return kind(number, message) if number else kind(message)  # with its errno, an OSError is a FileNotFoundError and so on
 
 
 @contextmanager
 def in_name_of(function):
-    """Has the errors of what a function calls in the function's name: "load_bytes: ..." becomes "load: ..."."""
+    """Decorates a function: errors of the functions that it calls are reported with its name, "load_bytes: ..." as "load: ..."."""
     try:
         yield
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
@@ -98,7 +98,7 @@ def in_name_of(function):
 
 
 def misfit(text):
-    """The exception for a value of a class that an argument cannot have; another overload may take it."""
+    """Returns the exception for a value of a class that an argument does not accept; another overload may accept it."""
     error = TypeError(text)
     error.misfit = True
     return error
@@ -115,6 +115,6 @@ def no_overload(function, signatures, args, kwargs):
 
 
 def invertible(tensor):
-    """Refuses what ~ has no meaning for."""
+    """Raises TypeError for dtypes without bitwise inversion."""
     if tensor.is_floating_point() or tensor.is_complex():
         raise TypeError(f"~ (bitwise_not) is for integer and bool tensors, not {tensor.dtype}")

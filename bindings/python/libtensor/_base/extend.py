@@ -1,16 +1,17 @@
-"""Classes that several files write: one makes the class, and later ones, which import more of the package, add to it. Public modules offer
-what the files in folders write."""
+"""Classes that are defined in several files: the first one creates the class, later ones, which import more of the package, add to it.
+Public modules export functions and classes of private ones.
+"""
 
 
 class Empty:
     pass
 
 
-OWN = vars(Empty).keys()  # what a class statement has without a line of ours
+OWN = vars(Empty).keys()  # attributes that every class statement defines
 
 
 def extends(kind):
-    """The decorator of a class statement whose body adds to another class, for which its name stands then."""
+    """Decorates a class statement whose body adds attributes to another class; its name then refers to that class."""
 
     def add(more):
         for name, value in vars(more).items():
@@ -25,7 +26,7 @@ PRIVATE = __name__.partition(".")[0] + "._"
 
 
 def publish(namespace, names):
-    """Makes functions and classes that a public module offers, wherever they are written, its own: pickles and help() name them there."""
+    """Sets `__module__` of functions and classes to the public module that exports them, for pickles and help()."""
     for name in names:
         made = namespace[name]
         if getattr(made, "__qualname__", None) == name and made.__module__.startswith(PRIVATE):

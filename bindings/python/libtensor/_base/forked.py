@@ -9,7 +9,7 @@ from .errors import ForkedError
 
 
 def shows(represent):
-    """Decorates __repr__: where a forked child cannot use the object, the text says why."""
+    """Decorates __repr__: if a forked child cannot use the object, the string contains the reason."""
 
     @wraps(represent)
     def show(self, **options):

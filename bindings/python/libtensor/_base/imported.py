@@ -1,13 +1,13 @@
-"""What is done once another package is imported, whichever comes first. None is needed, and imports of others cost one look into a dict."""
+"""Actions that follow the import of another package, in either order. No package is required; an import costs one dictionary lookup."""
 
 import contextlib
 import sys
 
-waiting = {}  # by a module's name, what is called with it
+waiting = {}  # by module name, the functions to call with the module
 
 
 class Finder:
-    """Hears of imports: those that are waited for end with the calls."""
+    """A finder on sys.meta_path that calls the actions of a module after its import."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -21,7 +21,7 @@ class Finder:
 
         def then_act(module):
             execute(module)
-            if module.__name__ == name:  # a loader may serve others too
+            if module.__name__ == name:  # a loader may load other modules too
                 act_on(module, waiting.pop(name, ()))
                 if not waiting and Finder in sys.meta_path:
                     sys.meta_path.remove(Finder)
@@ -31,14 +31,14 @@ class Finder:
 
 
 def act_on(module, acts):
-    """Makes the calls. A version of the package that has no place for what they tell goes without."""
+    """Calls the actions. Ignores versions of the package that lack what the actions register with."""
     for act in acts:
         with contextlib.suppress(AttributeError, ImportError):
             act(module)
 
 
 def when_imported(name, act):
-    """Calls act(module) now, where the module is imported, and otherwise when it is."""
+    """Calls act(module) now if the module is imported, otherwise after its import."""
     module = sys.modules.get(name)
     if module is not None:
         act_on(module, (act,))

@@ -18,13 +18,13 @@ class ScalarValue(ctypes.Union):
 
 
 class Scalar(ctypes.Structure):
-    """tensor_scalar: a number that keeps its kind."""
+    """tensor_scalar: a number with its kind (bool, integer, float, complex)."""
 
     _fields_ = [("kind", c_int32), ("value", ScalarValue)]
 
     @classmethod
     def of(cls, number):
-        """That of a Python number."""
+        """Returns the tensor_scalar of a Python number."""
         kind = type(number)
         if kind is float or kind is complex:
             return cls(3 if kind is float else 4, ScalarValue(f=Complex(number.real, number.imag)))
@@ -38,7 +38,7 @@ class Device(ctypes.Structure):
 
 
 class Cell(ctypes.Union):
-    """Where a C function puts a result."""
+    """The output argument of a C function."""
 
     _fields_ = [
         ("p", c_void_p),
@@ -53,13 +53,12 @@ class Cell(ctypes.Union):
         self.address = ctypes.addressof(self)
 
 
-# Cells that no call uses. A call takes one for itself alone, so that neither another thread nor a signal handler or a
-# finalizer that runs in between can write to it.
+# Unused cells. A call takes a cell from the list, so that no other thread, signal handler or finalizer can write to it during the call.
 cells = [Cell() for _ in range(16)]
 
 
 def is_subinterpreter():
-    """Tells whether this is one: it ends while the library goes on, which may keep no address of anything that it has."""
+    """Returns whether this is a subinterpreter: the library, which outlives it, must not keep addresses of its objects."""
     if sys.implementation.name != "cpython":
         return False
     this, main = (ctypes.PYFUNCTYPE(c_void_p)((f"PyInterpreterState_{name}", ctypes.pythonapi)) for name in ("Get", "Main"))
@@ -70,8 +69,9 @@ SUBINTERPRETER = is_subinterpreter()
 
 
 def called_back(result, *arguments):
-    """A decorator that makes a function one of C's. It stays, for what has its address may call it while Python takes everything down,
-    modules before tensors: what it refers to, it should have as defaults of its arguments."""
+    """Decorates a function that C calls. The function is never freed, because the library may call it while the interpreter finalizes, when
+    modules no longer exist: it should refer to other objects through default arguments only.
+    """
 
     def made(function):
         of_c = ctypes.CFUNCTYPE(result, *arguments)(function)
@@ -83,7 +83,7 @@ def called_back(result, *arguments):
 
 
 def folders():
-    """Where the package's shared libraries are: in the package, or in the build folder of its sources."""
+    """Returns the folders of the package's shared libraries: in the package, or the build folder of its sources."""
     up = os.path.dirname
     package = up(up(os.path.abspath(__file__)))
     tree = up(up(up(package)))
@@ -92,14 +92,14 @@ def folders():
 
 
 def candidates():
-    """The places where the library is looked for, the first that exists wins."""
+    """Returns the paths where the library may be; the first that exists is loaded."""
     chosen = os.environ.get("LIBTENSOR_LIBRARY")
     return [chosen] if chosen else [os.path.join(folder, "libtensor.so") for folder in folders()]
 
 
 def refuse_other_pythons():
-    """Says in one line which interpreters the library is not for."""
-    if "t" in getattr(sys, "abiflags", ""):  # the direct calls count references themselves
+    """Raises an error in interpreters that the library does not support."""
+    if "t" in getattr(sys, "abiflags", ""):  # direct calls count references themselves
         name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
         raise ImportError(f"libtensor needs a Python with the GIL, and this one is free-threaded: use {name} in the place of {name}t")
     try:
@@ -137,12 +137,12 @@ def load():
     )
 
 
-# `plain` holds the GIL during a call: for getters of a few nanoseconds.
+# `plain` holds the GIL during a call: for getters that take a few nanoseconds.
 library, plain, path = load()
 
 
 def bind(name, *argtypes):
-    """A C function that returns a tensor_status."""
+    """Declares a C function that returns a tensor_status."""
     try:
         function = getattr(library, name)
     except AttributeError:
@@ -152,14 +152,14 @@ def bind(name, *argtypes):
 
 
 def getter(name, result, *argtypes):
-    """A C function that returns its result and does not block."""
+    """Declares a C function that returns its result and does not block."""
     function = getattr(plain, name)
     function.argtypes = argtypes
     function.restype = result
     return function
 
 
-# Freeing puts a handle into a queue, which takes less time than to let go of the GIL.
+# Freeing appends a handle to a queue, which is faster than releasing the GIL.
 free = getter("tensor_free", c_int32, c_void_p)
 storage_free = getter("tensor_storage_free", c_int32, c_void_p)
 node_free = getter("tensor_node_free", c_int32, c_void_p)

@@ -1,17 +1,17 @@
-"""The protocol __torch_function__: classes, subclasses of Tensor among them, that take over the calls that they are arguments of.
+"""The protocol __torch_function__: classes, among them subclasses of Tensor, override the calls that have their instances as arguments.
 
-The functions ask `dispatch` when an argument has __torch_function__, or when a mode is active. Tensor's own takes nothing over.
+Functions call `dispatch` if an argument has __torch_function__ or a mode is active. Tensor's own __torch_function__ overrides no call.
 """
 
 import threading
 from contextlib import contextmanager
 
-NOBODY = object()  # what dispatch gives when nobody takes a call over
-Tensor = None  # the class, once it is made
-Kin = None  # a subclass that calls give by themselves
+NOBODY = object()  # the result of dispatch if no argument or mode overrides the call
+Tensor = None  # the class, once it is created
+Kin = None  # the subclass whose instances calls return directly
 
 
-# Where the tensors of PyTorch, and of another copy of this package, have theirs, which takes nothing over either.
+# The __torch_function__ of PyTorch's tensors and of another copy of this package, which override no call.
 DEFAULTS = ("torch._tensor", __name__)
 
 
@@ -22,17 +22,17 @@ class State(threading.local):
 
 
 state = State()
-intercept = None  # counts a mode that begins or ends, of any thread; with one, every call comes to dispatch
+intercept = None  # counts the active modes of all threads; with one, every call goes to dispatch
 
 
 def disabled_torch_function(*_):
-    """The __torch_function__ of subclasses whose operations give plain tensors."""
+    """A __torch_function__ for subclasses whose operations return plain tensors."""
     return NotImplemented
 
 
 @contextmanager
 def disabled():
-    """While arguments take no calls over."""
+    """Disables __torch_function__ of arguments."""
     before = state.disabled
     state.disabled = True
     try:
@@ -42,12 +42,12 @@ def disabled():
 
 
 def own(kind):
-    """Whether nothing but a mode takes over the calls of a class: Tensor, and the one that is its kin."""
+    """Returns whether only a mode can override the calls of a class: Tensor, or the registered subclass."""
     return kind is Tensor or kind is Kin
 
 
 def hook(value):
-    """The __torch_function__ of a value that takes calls over; None for every other value."""
+    """Returns the __torch_function__ of a value, None if it overrides no call."""
     kind = type(value)
     found = getattr(kind, "__torch_function__", None)
     if found is None or found is disabled_torch_function or own(kind):
@@ -58,7 +58,7 @@ def hook(value):
 
 
 def keeps(value):
-    """Whether what is computed of a tensor is of its class."""
+    """Returns whether results computed from a tensor have its class."""
     return type(value) is Kin or hook(value) is not None
 
 
@@ -73,7 +73,7 @@ def values(args, kwargs):
 
 
 def overloaded(args, kwargs):
-    """One argument of each class that takes calls over, in their order, but a subclass before its base."""
+    """Returns one argument of each class that overrides the call, in order, subclasses before their bases."""
     found = []
     for value in values(args, kwargs):
         kind = type(value)
@@ -84,13 +84,14 @@ def overloaded(args, kwargs):
 
 
 def concerned(args, kwargs):
-    """Tells whether dispatch has to be asked."""
+    """Returns whether a call must go to dispatch."""
     return bool(state.modes) or any(hook(value) is not None for value in values(args, kwargs))
 
 
 def dispatch(function, args, kwargs, call=None):
-    """What the mode or the argument gives that takes the call over; NOBODY without one. The call is of the arguments themselves
-    unless another one, (args, kwargs), is given."""
+    """Returns the result of the mode or argument that overrides the call, NOBODY without one. `call` replaces the arguments, (args,
+    kwargs), that the override receives.
+    """
     modes = state.modes
     if state.disabled and not modes:
         return NOBODY
@@ -117,9 +118,9 @@ def dispatch(function, args, kwargs, call=None):
 
 
 def torch_function(cls, function, types, args=(), kwargs=None):
-    """Tensor.__torch_function__: what `function` gives, with its tensors as ones of the class."""
+    """Tensor.__torch_function__: the result of `function`, with tensors as instances of the class."""
     if state.called is function or not all(issubclass(cls, kind) for kind in types):
-        return NotImplemented  # also to another library's function, which asks again
+        return NotImplemented  # also for a function of another library, which asks again
     before, state.called = state.called, function
     try:
         with disabled():
@@ -139,7 +140,7 @@ def converted(value, cls):
 
 
 class Mode:
-    """A context manager whose __torch_function__ sees every call of a function or method while it is active."""
+    """A context manager whose __torch_function__ receives every call of a function or method while it is active."""
 
     def __enter__(self):
         state.modes = (*state.modes, self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weakref import ref
 
-TYPE_CHECKING = False  # typing's, without the time that its import takes
+TYPE_CHECKING = False  # typing.Self without the import time of typing
 if TYPE_CHECKING:
     from typing import Any
 
@@ -38,7 +38,7 @@ class RemovableHandle:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         hooks, self.id, *extra = state
-        # A dictionary that is gone is replaced by an empty one, which is gone at once as well.
+        # A dictionary that no longer exists is replaced by an empty one.
         self.hooks_dict_ref = ref(Hooks() if hooks is None else hooks)
         self.extra_dict_ref = tuple(ref(Hooks() if held is None else held) for held in (extra[0] if extra else ()))
         RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)

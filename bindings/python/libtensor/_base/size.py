@@ -16,7 +16,7 @@ class Size(tuple):
         return tuple.__new__(cls, [s if s.__class__ is int else size(s, at) for at, s in enumerate(sizes)])
 
     def numel(self):
-        """The number of elements of a tensor of this size."""
+        """Returns the number of elements of a tensor of this size."""
         n = 1
         for s in self:
             n *= s

@@ -1,4 +1,4 @@
-"""Warnings: those of the library, and the package's own, both about the line of the program that they come from."""
+"""Warnings of the library and of the package, reported at the line of the program that calls it."""
 
 import atexit
 import sys
@@ -12,11 +12,11 @@ PACKAGE = __name__.partition(".")[0]
 
 always = bind("tensor_is_warn_always_enabled", c_void_p)
 listen = getter("tensor_set_warning_handler", c_int32, c_void_p, c_void_p, c_void_p)
-given = set()  # what has been said that is said once
+given = set()  # messages that are reported once
 
 
 def warn(text, category=UserWarning):
-    """Warns of the line of the program, behind all of the package's, that is being run."""
+    """Warns with the line of the program, outside of the package, that is being executed."""
     frame, level = sys._getframe(1), 2
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         frame, level = frame.f_back, level + 1
@@ -24,7 +24,7 @@ def warn(text, category=UserWarning):
 
 
 def warn_once(text):
-    """warn() the first time, and every time under set_warn_always."""
+    """Calls warn() for the first call, and for every call under set_warn_always."""
     on = c_bool()
     if text in given and (always(byref(on)) or not on.value):
         return

@@ -1,1 +1,1 @@
-"""The classes, each with its handle alone, and arguments and results of the generated functions."""
+"""The classes with handles, and conversion of arguments and results for the generated functions."""

@@ -1,5 +1,6 @@
-"""Autocast: calls in which operators convert their floating-point arguments to another dtype. The state of CPU and CUDA devices is the library's;
-that of devices which it has no operators for is kept here, for each thread."""
+"""Autocast: operators convert their floating-point arguments to another dtype. The library stores the state of CPU and CUDA devices; this
+module that of other device types, for each thread.
+"""
 
 import functools
 import threading
@@ -23,7 +24,7 @@ UNSUPPORTED = ("fpga", "hip", "ideep", "lazy", "meta", "mkldnn", "opencl", "open
 
 
 class Kept(threading.local):
-    """The state of devices without operators: by type, whether autocast is enabled, and the dtype."""
+    """The state of device types without operators: for each type, whether autocast is enabled, and the dtype."""
 
     def __init__(self):
         self.state = {}
@@ -33,7 +34,7 @@ kept = Kept()
 
 
 def checked(device_type):
-    """The type of device without an index. Raises RuntimeError where there is no such type."""
+    """Returns the device type without its index. Raises RuntimeError if there is no such type."""
     kind = device_type.partition(":")[0]
     if kind not in SERVED + OTHERS + UNSUPPORTED:
         raise RuntimeError(
@@ -122,7 +123,7 @@ def autocast_decrement_nesting():
 
 
 def superseded(name, instead, result):
-    """A function of one type of device, which warns of the function that takes the type."""
+    """Defines a function of one device type, which warns of the function that takes the type."""
 
     def call(*args):
         warn(f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning)
@@ -209,7 +210,7 @@ class autocast:
 
 
 def is_supported(kind, dtype):
-    """Whether autocast can be enabled for a type of device and a dtype. Warns where not."""
+    """Returns whether autocast can be enabled for a device type and a dtype. Warns if not."""
     if kind == "cuda" and count("cuda") == 0:
         warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=3)
         return False

@@ -1,4 +1,4 @@
-"""What the generated modules use."""
+"""Helpers of the generated modules."""
 
 from .._base import direct as _direct
 from .._base import errors as _errors
@@ -12,14 +12,15 @@ from .tensor import Tensor
 
 _contiguous_format, _preserve_format = contiguous_format, preserve_format
 
-# The modules that offer the functions of a generated one, where it is not the module of that name.
+# The modules that export the functions of a generated one, unless the module of that name does.
 PUBLIC = {"functions": "libtensor", "lists": "libtensor", "nn_functional": "libtensor.nn.functional"}
 PUBLIC |= {"quantized": "libtensor.ops.quantized", "signal_windows": "libtensor.signal.windows"}
 
 
 def _operator(names, inplace=False, results=None, switches=False):
-    """The decorator of a stub: `names` are the operators that calls choose from, `results` the names of several results. What `switches` has
-    a flag, inplace, at the end of its positional parameters."""
+    """Decorates a stub: a call selects one of the operators `names`; `results` are the names of several results. `switches` operators have
+    the flag inplace as last positional parameter.
+    """
 
     def decorate(stub):
         module = stub.__module__.rpartition(".gen_")[2]
@@ -31,7 +32,7 @@ def _operator(names, inplace=False, results=None, switches=False):
 
 
 def _methods(namespace, names):
-    """Makes functions methods of Tensor, where it does not define them itself."""
+    """Makes functions methods of Tensor, unless it defines them itself."""
     functions = set(namespace["__all__"])
     for name in names:
         if name not in Tensor.__dict__:

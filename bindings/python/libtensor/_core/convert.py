@@ -1,5 +1,6 @@
-"""Turns values that direct.c does not know into ones that it knows, or refuses them. Each function is called with a value, and the
-names of the function and of the argument for the error message."""
+"""Converts values that direct.c does not know, or raises the error for them. Each function takes the value, and the names of the function
+and of the argument for the error message.
+"""
 
 import ctypes
 from ctypes import c_void_p, cast
@@ -20,14 +21,14 @@ def sequence(value):
 
 
 def is_integer(value):
-    """Tells whether a value counts as an integer: an int, or an integer of another library such as NumPy's."""
+    """Returns whether a value is an integer: an int, or an integer of another library such as NumPy."""
     if isinstance(value, Tensor):
         return not value.dim() and not value.is_floating_point() and not value.is_complex()
     return not isinstance(value, bool) and hasattr(type(value), "__index__")
 
 
 def foreign(value):
-    """The Python number of a number of another library such as NumPy's; None for everything else."""
+    """Returns the Python number of a scalar of another library such as NumPy; None for other values."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if len(kind) != 1 or getattr(value, "ndim", 1) or isinstance(value, Tensor):
         return None
@@ -35,7 +36,7 @@ def foreign(value):
 
 
 def scalar(value, function, argument):
-    """A Python number."""
+    """Returns a Python number."""
     kind = value.__class__
     if kind in NUMBERS:
         if kind is int and not -(2**63) <= value < 2**64:
@@ -55,7 +56,7 @@ def scalar(value, function, argument):
 
 
 def number(value, function, argument):
-    """A tensor, or a Python number."""
+    """Returns a tensor, or a Python number."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (int, float, complex)) or foreign(value) is not None:
@@ -91,25 +92,25 @@ def flag(value, function, argument):
 
 
 def text(value, function, argument):
-    """The bytes of a text."""
+    """Returns the bytes of a string."""
     if isinstance(value, str):
         if "\0" in value:
             raise ValueError(f"{function}(): argument '{argument}' must not have NUL characters")
-        return value.encode("utf-8", "surrogateescape")  # file names can be of any bytes
-    if argument == "reduction":  # of losses
+        return value.encode("utf-8", "surrogateescape")  # file names may contain any bytes
+    if argument == "reduction":  # `reduction` of losses
         raise ValueError(f"{function}(): {value} is not a valid value for reduction; give 'none', 'mean' or 'sum'")
     raise wrong_type(function, argument, "str", value)
 
 
 def texts(value, function, argument):
-    """A tuple of the bytes of texts."""
+    """Returns a tuple of the bytes of strings."""
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of strs", value)
     return tuple([text(v, function, argument) for v in value])
 
 
 def ints(value, function, argument):
-    """A tuple of integers."""
+    """Returns a tuple of integers."""
     if is_integer(value):
         return (integer(value, function, argument),)
     if isinstance(value, Tensor) or hasattr(type(value), "tolist"):
@@ -123,22 +124,22 @@ def ints(value, function, argument):
 
 
 def sizes(value, function, argument):
-    """A tuple of integers, of which one may stand alone."""
+    """Returns a tuple of integers; a single integer is a tuple of one."""
     try:
         return ints(value, function, argument)
-    except ValueError as error:  # as from a list
+    except ValueError as error:  # as for a list
         raise TypeError(str(error)) from None
 
 
 def floats(value, function, argument):
-    """The bytes of a list of floats."""
+    """Returns the bytes of a list of floats."""
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of floats", value)
     return Struct(f"{len(value)}d").pack(*[real(v, function, argument) for v in value])
 
 
 def bools(value, function, argument):
-    """The bytes of a list of bools."""
+    """Returns the bytes of a list of bools."""
     if value.__class__ is bool:
         value = (value,)
     if not sequence(value):
@@ -147,7 +148,7 @@ def bools(value, function, argument):
 
 
 def numbers(value, function, argument):
-    """The bytes of a list of numbers, as C has them."""
+    """Returns the bytes of a list of scalars in C's representation."""
     if value.__class__ in NUMBERS:
         value = (value,)
     if not sequence(value):
@@ -158,7 +159,7 @@ def numbers(value, function, argument):
 
 
 def tensors(value, function, argument):
-    """A tuple of tensors."""
+    """Returns a tuple of tensors."""
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of Tensors", value)
     at = next((i for i, t in enumerate(value) if not isinstance(t, Tensor)), None)
@@ -168,21 +169,21 @@ def tensors(value, function, argument):
 
 
 def optional_tensors(value, function, argument):
-    """A tuple of tensors and None."""
+    """Returns a tuple of tensors and None."""
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of Tensors", value)
     return tuple([None if t is None else checked(t, function, argument) for t in value])
 
 
 def outputs(value, n, function):
-    """A tuple of n tensors to write to."""
+    """Returns a tuple of n output tensors."""
     if not isinstance(value, (tuple, list)) or len(value) != n:
         raise TypeError(f"{function}(): argument 'out' must be a tuple of {n} Tensors, not {type(value).__name__}")
     return tuple([checked(t, function, "out") for t in value])
 
 
 def storage(value, function, argument):
-    """The UntypedStorage of a storage."""
+    """Returns the UntypedStorage of a storage."""
     if isinstance(value, UntypedStorage):
         return value
     if isinstance(value, TypedStorage):
@@ -201,7 +202,7 @@ def generator_handle(value, function, argument):
 
 
 def known_dtype(value, function, argument):
-    """The dtype that Python's or NumPy's type of numbers, or NumPy's dtype, stands for."""
+    """Returns the dtype of a scalar type of Python or NumPy, or of a NumPy dtype."""
     if value.__class__ is dtype:
         if value.code < 0:
             raise NotImplementedError(f"{function}(): tensors of {value} are not supported; use float8_e4m3fn, float16 or float32")
@@ -225,7 +226,7 @@ def memory_format_code(value, function, argument):
 
 
 def device_bytes(value, function, argument):
-    """The bytes of a device, as C has it."""
+    """Returns the bytes of a device in C's representation."""
     if value.__class__ is DeviceObject:
         return bytes(value._c)
     if isinstance(value, (str, int)) and not isinstance(value, bool):
@@ -234,14 +235,14 @@ def device_bytes(value, function, argument):
 
 
 def pointer(value, function, argument):
-    """The address of bytes, or of what ctypes has."""
+    """Returns the address of bytes or of a ctypes object."""
     try:
         return value if value.__class__ is int else cast(value, c_void_p).value or 0
     except ctypes.ArgumentError:
         raise wrong_type(function, argument, "an address or bytes", value) from None
 
 
-# By the letters of the kinds of arguments (capi/value.h). _data/keys.py has the one of indices.
+# By the letters of the kinds of arguments (capi/value.h). _data/keys.py adds that of indices.
 CONVERTERS = {
     "T": checked,
     "OP": number,

@@ -1,4 +1,4 @@
-"""Tells what a value is: of Python's own classes, of another library's, or a tensor."""
+"""Classifies values: objects of Python's own classes, of another library, or tensors."""
 
 from .._base.dtypes import PYTHON, dtype
 from .convert import NUMBERS, foreign, is_integer, sequence

@@ -1,5 +1,6 @@
-"""Modes that scripts for PyTorch set. Those of gradients are the library's; the others are remembered and answered, and change nothing
-here: results are the same on every run, and products are computed in the precision of their dtype."""
+"""Modes that PyTorch programs set. The library implements those of gradients; the others are stored and returned without effect: results
+are reproducible, and products are computed in the precision of their dtype.
+"""
 
 from contextlib import ContextDecorator
 from functools import wraps
@@ -7,26 +8,27 @@ from functools import wraps
 from .._base.direct import function
 from .._base.entered import entered
 
-GENERATOR = 0x20  # inspect.CO_GENERATOR, whose module takes milliseconds to import
+GENERATOR = 0x20  # inspect.CO_GENERATOR; importing inspect takes milliseconds
 
 
 def is_generator_function(function):
     return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & GENERATOR)
 
 
-# Modes that see every call do not see these.
+# Modes that override every call do not override these.
 enable, asked = function("_enable", "set_grad_enabled"), function("_asked", "is_grad_enabled")
 infer, inferring = function("_infer", "set_inference_mode"), function("_inferring", "is_inference_mode_enabled")
 
 
 def is_grad_enabled():
-    """Whether operations are recorded for gradients, which no_grad, enable_grad and set_grad_enabled set for the calling thread; True
-    when it starts."""
+    """Returns whether operations are added to the autograd graph, which no_grad, enable_grad and set_grad_enabled set for the calling
+    thread. The default is True.
+    """
     return asked()
 
 
 class GradMode(ContextDecorator):
-    """A context manager and decorator under which is_grad_enabled() gives `enabled`, in calls of the same thread."""
+    """A context manager and decorator that sets is_grad_enabled() to `enabled` for the calling thread."""
 
     enabled = False
 
@@ -41,7 +43,7 @@ class GradMode(ContextDecorator):
         return self.stepping(function) if is_generator_function(function) else super().__call__(function)
 
     def stepping(self, function):
-        """A generator function whose body runs under the mode, and its caller between the steps does not."""
+        """Returns a generator function whose body runs in the mode; its caller runs outside of it between the steps."""
 
         @wraps(function)
         def generate(*args, **kwargs):
@@ -75,17 +77,17 @@ class GradMode(ContextDecorator):
 
 
 class no_grad(GradMode):
-    """A context manager and decorator under which no operation is recorded for gradients."""
+    """A context manager and decorator that disables the autograd graph: results do not require grad."""
 
 
 class enable_grad(GradMode):
-    """A context manager and decorator under which operations are recorded for gradients."""
+    """A context manager and decorator that enables the autograd graph, for example inside no_grad."""
 
     enabled = True
 
 
 class set_grad_enabled(GradMode):
-    """As a call sets what is_grad_enabled() gives; as a context manager until its end."""
+    """Sets is_grad_enabled(); as a context manager, until its end."""
 
     def __new__(cls, mode):
         return object.__new__(cls)
@@ -111,8 +113,9 @@ class set_grad_enabled(GradMode):
 
 
 class inference_mode(GradMode):
-    """As no_grad; and the tensors that are made under it take no part in recorded operations, nor are they written to, outside of it.
-    inference_mode(False) ends both."""
+    """Like no_grad; tensors created in it cannot be part of an autograd graph and cannot be written to outside of it. inference_mode(False)
+    ends both.
+    """
 
     def __new__(cls, mode=True):
         made = object.__new__(cls)
@@ -134,7 +137,7 @@ class inference_mode(GradMode):
 
 
 def is_inference_mode_enabled():
-    """Whether the calling thread is in inference_mode()."""
+    """Returns whether the calling thread is in inference_mode()."""
     return inferring()
 
 
@@ -143,7 +146,7 @@ settings = {"deterministic": 0, "interop_threads": 1}
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Accepted: all results are the same on every run and for every number of threads."""
+    """Accepted without effect: all results are the same in every run and for every number of threads."""
     settings["deterministic"] = (1 if warn_only else 2) if mode else 0
 
 
@@ -156,7 +159,7 @@ def is_deterministic_algorithms_warn_only_enabled():
 
 
 def set_deterministic_debug_mode(debug_mode):
-    """Sets use_deterministic_algorithms by a number or name: 0 default, 1 warn, 2 error."""
+    """Sets use_deterministic_algorithms by a number or name: 0 "default", 1 "warn", 2 "error"."""
     level = LEVELS.index(debug_mode) if debug_mode in LEVELS else debug_mode
     if level not in (0, 1, 2):
         raise RuntimeError(f"set_deterministic_debug_mode(): {debug_mode!r} is none of 0, 1, 2 and {', '.join(LEVELS)}")
@@ -168,12 +171,12 @@ def get_deterministic_debug_mode():
 
 
 def set_flush_denormal(mode):
-    """False: subnormal numbers are always kept."""
+    """Returns False: subnormal numbers are always kept."""
     return False
 
 
 def set_num_interop_threads(n):
-    """Accepted: calls run on the thread that makes them."""
+    """Accepted without effect: calls run on the calling thread."""
     if n < 1:
         raise RuntimeError(f"set_num_interop_threads(): expected a positive number of threads, but got {n}")
     settings["interop_threads"] = n
@@ -184,7 +187,7 @@ def get_num_interop_threads():
 
 
 class set_multithreading_enabled(ContextDecorator):
-    """Accepted: gradients are computed on the thread that asks for them."""
+    """Accepted without effect: gradients are computed on the thread that calls backward."""
 
     def __init__(self, mode):
         self.mode = mode

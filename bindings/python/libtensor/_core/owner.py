@@ -1,5 +1,6 @@
-"""The classes of storages and generators, with what the generated functions need of them; _storages/storage.py, _storages/typed_storage.py and
-_data/random.py add the rest."""
+"""The classes of storages and generators, with the parts that generated functions need; _storages/storage.py, _storages/typed_storage.py
+and _data/random.py add the rest.
+"""
 
 from ctypes import c_void_p
 from weakref import WeakValueDictionary
@@ -11,8 +12,9 @@ c_storage_id = bind("tensor_storage_id", c_void_p, c_void_p)
 
 
 class Held:
-    """Frees a handle when the object that has this is gone. A finalizer of the object itself would run while weak references still find
-    it: another thread would be given an object whose handle is freed."""
+    """Frees a handle when its owner no longer exists. A finalizer of the owner itself would run while weak references still find it, so
+    that another thread could get an object with a freed handle.
+    """
 
     __slots__ = ("free", "handle")
 
@@ -24,7 +26,7 @@ class Held:
 
 
 class Owner:
-    """What owns a handle of the library's. An object that only object.__new__ made has none: it can be dropped, and not used."""
+    """An owner of a handle of the library. An object that only object.__new__ created has no handle: it can be freed, but not used."""
 
     __slots__ = ("_h", "_held")
 
@@ -36,13 +38,13 @@ class Owner:
 
 
 class StorageBase:
-    """What untyped and typed storages have in common."""
+    """The base class of untyped and typed storages."""
 
     __slots__ = ()
 
 
 class UntypedStorage(StorageBase, Owner):
-    """A sequence of bytes: UntypedStorage(8) has 8 zero bytes, UntypedStorage([1, 2]) these two."""
+    """A sequence of bytes: UntypedStorage(8) has 8 zero bytes, UntypedStorage([1, 2]) the bytes 1 and 2."""
 
     __slots__ = ("__weakref__", "__dict__")
 
@@ -59,14 +61,14 @@ class UntypedStorage(StorageBase, Owner):
         return known.setdefault(number, self)
 
 
-# The objects of the storages that are in use, by the library's number: one storage is one object.
+# The objects of existing storages, by the library's number: one object for each storage.
 known = WeakValueDictionary()
 
 
 class TypedStorage(StorageBase):
-    """The elements of one dtype in an UntypedStorage: TypedStorage(3) has 3 zeros, TypedStorage([1, 2]) these two.
+    """The elements of one dtype in an UntypedStorage: TypedStorage(3) has 3 zeros, TypedStorage([1, 2]) the elements 1 and 2.
 
-    `dtype` is the default dtype unless given; `wrap_storage` is an UntypedStorage to share.
+    `dtype` defaults to the default dtype; `wrap_storage` is an UntypedStorage to share.
     """
 
     __slots__ = ("_untyped", "dtype", "__weakref__", "__dict__")
@@ -75,11 +77,11 @@ class TypedStorage(StorageBase):
         return self._untyped
 
 
-UntypedStorage.__module__ = TypedStorage.__module__ = __name__.partition(".")[0] + ".storage"  # as PyTorch's files name them
+UntypedStorage.__module__ = TypedStorage.__module__ = __name__.partition(".")[0] + ".storage"  # the name in PyTorch's files
 
 
 def untyped(value, dtype):
-    """The UntypedStorage of a storage of `dtype`; other values as they are."""
+    """Returns the UntypedStorage of a storage of `dtype`; other values unchanged."""
     if not isinstance(value, TypedStorage):
         return value
     if value.dtype is not dtype:
@@ -88,8 +90,8 @@ def untyped(value, dtype):
 
 
 class Generator(Owner):
-    """A stream of random numbers. `engine` is its algorithm: "mt19937", which draws PyTorch's streams, or "philox", whose numbers depend
-    on the seed, the offset and the index of an element alone.
+    """A stream of random numbers. `engine` is the algorithm: "mt19937", which draws PyTorch's streams, or "philox", whose numbers depend
+    only on the seed, the offset and the index of an element.
     """
 
     __slots__ = ("__weakref__",)

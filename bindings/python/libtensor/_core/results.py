@@ -1,4 +1,4 @@
-"""Tensors that own handles, and the tuples of several results."""
+"""Tensors that own handles, and named tuples of results."""
 
 from .._base.direct import TensorBase
 from .._base.errors import in_name_of
@@ -8,24 +8,24 @@ new = TensorBase.__new__
 
 
 def wrap(handle):
-    """The Tensor that owns a handle."""
+    """Returns a Tensor that owns a handle."""
     tensor = new(Tensor)
     tensor._h = handle
     return tensor
 
 
 def leaf(tensor):
-    """A tensor that was just made, as one whose gradient is wanted."""
+    """Makes a new tensor require grad, and returns it."""
     return tensor.requires_grad_()
 
 
 def pinned(tensor):
-    """A tensor that was just made, in pinned memory."""
+    """Returns a copy of a new tensor in pinned memory."""
     return tensor.pin_memory()
 
 
 def result_type(name, fields):
-    """The tuple type of a function with several results, as in torch.return_types."""
+    """Returns the named tuple type of a function with several results, as in torch.return_types."""
 
     def show(self):
         return f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self, strict=True)) + ")"
@@ -42,7 +42,7 @@ def result_type(name, fields):
     return kind
 
 
-# The result types by name, which libtensor.return_types offers.
+# The result types by name, which libtensor.return_types exports.
 types = {}
 
 
@@ -51,7 +51,7 @@ def rebuild(name, fields, values):
 
 
 def named(tensor, names, function):
-    """The tensor itself, which a function has made, with names for its dimensions."""
+    """Sets the dimension names of a new tensor, and returns it."""
     if isinstance(names, str):
         raise TypeError(f"{function}(): argument 'names' must be a list with a name for each dimension, not the str '{names}'")
     if any(name is ... or isinstance(name, str) and name == "..." for name in names):

@@ -1,5 +1,6 @@
-"""torch.Tensor: its handle, and what is known of it without a function of the library that may fail. _gen/gen_functions.py, _data/cast.py,
-_data/compose.py, _tensors/gen_operators.py and _tensors/methods.py add the rest."""
+"""torch.Tensor: its handle, and properties that need no fallible function of the library. _gen/gen_functions.py, _data/cast.py,
+_data/compose.py, _tensors/gen_operators.py and _tensors/methods.py add the rest.
+"""
 
 from ctypes import c_int32, c_void_p
 
@@ -25,7 +26,7 @@ def checked(value, function, argument):
 
 
 def no_tensor(value, function):
-    """The exception for what direct.c has no answer to: something else than a tensor, or one whose handle went to another object."""
+    """Returns the exception for a value that is not a tensor, or a tensor whose handle was moved to another object."""
     return _errors.wrong_type(function, "self", "Tensor that holds something", value)
 
 
@@ -44,14 +45,14 @@ def wrapped_dim(dim, tensor, what):
 
 
 def element(tensor):
-    """The one element, for Python's number types."""
+    """Returns the single element, for Python's number types."""
     if tensor.numel() != 1:
         raise ValueError(f"only one element tensors can be converted to Python scalars, not one of {tensor.numel()} elements")
     return tensor.item()
 
 
 def warn_of_history(tensor):
-    """Warns where a number is made of a tensor whose gradient is wanted, which does not go through it."""
+    """Warns if a tensor that requires grad is converted to a Python number, which has no gradient."""
     if tensor.requires_grad:
         warn_once("float: no gradient goes through the number that is made of a tensor with requires_grad; detach() it first, or call item()")
 
@@ -66,29 +67,29 @@ def real_element(tensor):
 
 
 def given_to(cls, tensor):
-    """An object of a subclass with the handle of a tensor, which has none from now on."""
+    """Moves the handle of a tensor to a new instance of a subclass, and returns it."""
     made = _direct.TensorBase.__new__(cls)
     made._h, tensor._h = tensor._h, 0
     return made
 
 
 def as_object(kind, make, args):
-    """The object of a subclass in a pickle."""
+    """Returns the instance of a subclass from a pickle."""
     return make(*args).as_subclass(kind)
 
 
 def with_names(names, make, args):
-    """The tensor of a pickle whose dimensions have names."""
+    """Returns the tensor of a pickle with dimension names."""
     return make(*args).rename_(*names)
 
 
 def as_leaf(make, args):
-    """The tensor of a pickle whose gradient is wanted."""
+    """Returns the tensor of a pickle that requires grad."""
     return make(*args).requires_grad_()
 
 
 class Tensor(_direct.TensorBase):
-    """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` make one of the default dtype."""
+    """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` create one of the default dtype."""
 
     __slots__ = ("__weakref__", "__dict__", "_kept", "_lent", "_grad", "_hooks")
     __array_priority__ = 1000
@@ -101,7 +102,7 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.SIZES, "tensor_sizes")
     def size(self, dim=None):
-        """The sizes, or the size of dimension `dim`.
+        """Returns the sizes, or the size of dimension `dim`.
 
         >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)
         (torch.Size([2, 3]), 3)
@@ -114,7 +115,7 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.STRIDES, "tensor_strides")
     def stride(self, dim=None):
-        """The strides in elements, or the stride of dimension `dim`.
+        """Returns the strides in elements, or the stride of dimension `dim`.
 
         >>> torch.ones(2, 3).stride()
         (3, 1)
@@ -127,7 +128,7 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.NUMBER, "tensor_dim")
     def dim(self):
-        """The number of dimensions.
+        """Returns the number of dimensions.
 
         >>> torch.ones(2, 3).dim()
         2
@@ -139,14 +140,14 @@ class Tensor(_direct.TensorBase):
 
     @_direct.getter(_direct.NUMBER, "tensor_numel")
     def numel(self):
-        """The number of elements."""
+        """Returns the number of elements."""
         raise no_tensor(self, "numel")
 
     nelement = numel
 
     @_direct.getter(_direct.NUMBER, "tensor_storage_offset")
     def storage_offset(self):
-        """Where the first element lies in the storage, in elements.
+        """Returns the offset of the first element in the storage, in elements.
 
         >>> torch.arange(4)[1:].storage_offset()
         1
@@ -154,7 +155,7 @@ class Tensor(_direct.TensorBase):
         raise no_tensor(self, "storage_offset")
 
     def element_size(self):
-        """The bytes of one element.
+        """Returns the size of one element in bytes.
 
         >>> torch.ones(2, dtype=torch.int16).element_size()
         2
@@ -184,7 +185,7 @@ class Tensor(_direct.TensorBase):
         return _dtypes.LAYOUTS[c_layout(self._h)]
 
     def get_device(self):
-        """The index of the device; -1 for the CPU.
+        """Returns the index of the device; -1 for the CPU.
 
         >>> torch.ones(2).get_device()
         -1
@@ -215,7 +216,7 @@ class Tensor(_direct.TensorBase):
         return False
 
     def dim_order(self):
-        """The dimensions from the one with the largest stride to the one with the smallest.
+        """Returns the dimensions in the order of their strides, the largest first.
 
         >>> torch.ones(2, 3).t().dim_order()
         (1, 0)
@@ -274,8 +275,9 @@ _direct.start(Tensor, Size, DTYPES, CPU)
 
 
 def _rebuild_from_type_v2(func, new_type, args, state):
-    """Returns func(*args) as an instance of `new_type`, a subclass of Tensor, with attributes: a dictionary, or a pair of one and another one for
-    slots."""
+    """Returns func(*args) as an instance of `new_type`, a subclass of Tensor, with the attributes `state`: a dictionary, or a pair of a
+    dictionary and one for slots.
+    """
     made = func(*args)
     if type(made) is not new_type:
         made = made.as_subclass(new_type)
@@ -289,4 +291,4 @@ def _rebuild_from_type_v2(func, new_type, args, state):
     return made
 
 
-_rebuild_from_type_v2.__module__ = "libtensor._tensor"  # as files name it
+_rebuild_from_type_v2.__module__ = "libtensor._tensor"  # the name in files

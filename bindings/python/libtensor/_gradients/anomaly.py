@@ -1,4 +1,4 @@
-"""Anomaly mode: finds the operation whose gradient failed or is NaN, and the place where it was called."""
+"""Anomaly mode: reports the operation whose gradient failed or is NaN, with the stack trace of its call."""
 
 import warnings
 
@@ -13,9 +13,9 @@ UNKNOWN = "Error detected in {}. No forward pass information available. Enable d
 
 
 def watch(node, failed):
-    """Keeps the stack of a call that is being recorded, and shows that of one whose gradient has failed."""
+    """Stores the stack of a call that adds a node to the graph, and prints that of a node whose gradient failed."""
     if not failed:
-        import traceback  # which takes milliseconds
+        import traceback  # importing it takes milliseconds
 
         metadata_of(node)[TRACE] = traceback.format_stack()[:-2]
         return
@@ -36,7 +36,7 @@ class set_detect_anomaly:
     def __init__(self, mode, check_nan=True):
         self.before = is_anomaly_enabled(), is_anomaly_check_nan_enabled()
         if not SUBINTERPRETER:
-            _f.set_anomaly_watcher(address(watching), 0)  # not at import: the library's threads start at its first call
+            _f.set_anomaly_watcher(address(watching), 0)  # at the first call, when the library's threads start
         _f.set_detect_anomaly(bool(mode), check_nan)
 
     def __enter__(self):

@@ -1,4 +1,4 @@
-"""Functions of Python's that the library calls: by a number for each, which is the context that C passes on."""
+"""Python functions that the library calls. Each has a number, which is the context that C passes on."""
 
 from ctypes import POINTER, c_bool, c_int32, c_int64, c_void_p, cast
 from itertools import count
@@ -11,13 +11,13 @@ from .._gen import gen_functions as _f
 
 handles = POINTER(c_void_p)
 
-# What the library may call or give back, until it calls the deleter.
+# Objects that the library refers to, until it calls the deleter.
 kept = {}
 numbers = count(1)  # not NULL
 
 
 def keep(thing):
-    """The number of a thing, which stays until the library lets go of it."""
+    """Returns the number of an object, which is kept until the library calls the deleter."""
     if SUBINTERPRETER:
         raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
     number = next(numbers)
@@ -26,7 +26,7 @@ def keep(thing):
 
 
 def kept_by(take, thing):
-    """What a function of the library gives that takes the number of a thing over, unless it fails."""
+    """Returns the result of a library function that takes ownership of the number of an object, unless it fails."""
     number = keep(thing)
     try:
         return take(number)
@@ -40,7 +40,7 @@ def address(function):
 
 
 def taken(handle_array, i):
-    """The tensor that was given at a place, whose handle becomes its own; None where there is none."""
+    """Returns the tensor of an output argument, which owns the handle; None if the handle is null."""
     handle = handle_array[i]
     if not handle:
         return None
@@ -49,7 +49,7 @@ def taken(handle_array, i):
 
 
 def handed(tensor):
-    """A handle to a tensor for the library to keep."""
+    """Returns a new handle to a tensor, which the library owns."""
     made = _f.new_handle(tensor)
     handle, made._h = made._h, 0
     return handle
@@ -88,5 +88,5 @@ CALL, PACK, UNPACK, DELETER = map(address, (call, pack, unpack, release))
 
 
 def watcher(function):
-    """A tensor_watcher that calls function(handle of a node, whether its gradient has failed)."""
+    """Returns a tensor_watcher that calls function(handle of a node, whether its gradient has failed)."""
     return called_back(None, c_void_p, c_void_p, c_bool)(lambda _, node, failed: function(node, failed))

@@ -1,4 +1,4 @@
-"""What levels of forward differentiation make of functions of the program's, which have a backward alone."""
+"""Forward-mode derivatives of custom functions that only have a backward."""
 
 from threading import local
 
@@ -8,12 +8,13 @@ from .._gen import gen_functions as _f
 from .grad import grad as _gradients
 from .nodes import edge_of
 
-OWN = "libtensor.func"  # where the node of a leaf that an evaluation made has whether this is running
+OWN = "libtensor.func"  # nodes of the leaves of an evaluation, with whether the evaluation runs
 
 
 class Levels(local):
-    """The levels of forward differentiation that the thread is in, the innermost one last, and how many functions it is evaluating whose gradients
-    func takes."""
+    """The levels of forward-mode differentiation that the thread is in, the innermost one last, and the number of functions that func is
+    differentiating.
+    """
 
     numbers = ()
     evaluations = 0
@@ -23,17 +24,17 @@ levels = Levels()
 
 
 def level_of(values):
-    """The innermost level in which one of some values has a tangent, 0 for none."""
+    """Returns the innermost level in which one of the values has a tangent, 0 for none."""
     return max((_f.jvp_level(v) for v in values if isinstance(v, Tensor)), default=0)
 
 
 def cut(t):
-    """A tensor without its history, with its tangents."""
+    """Returns the tensor detached from the autograd graph, with its tangents."""
     return _f.jvp_detach(t) if isinstance(t, Tensor) else t
 
 
 def parts(tensors):
-    """The tensors that have histories of their own: of those with tangents in levels of forward differentiation primals and tangents."""
+    """Returns the tensors that can have a grad_fn: for dual tensors the primals and tangents."""
     for t in tensors:
         if number := _f.jvp_level(t):
             yield from parts((_f.jvp_primal(t, number), _f.jvp_tangent(t, number)))
@@ -42,14 +43,14 @@ def parts(tensors):
 
 
 def owned(t, running):
-    """The node of a leaf that an evaluation made, which lives no longer than it is held, before anything depends on it."""
+    """Returns the node of a leaf of an evaluation; the node lives as long as it is referenced."""
     node = edge_of(t)[0]
     node.metadata[OWN] = running
     return node
 
 
 def graph_leaves(tensors, visited=()):
-    """The nodes at the ends of the graphs of some tensors, but for visited nodes and what is behind those."""
+    """Returns the nodes at the ends of the graphs of tensors, except for visited nodes and the nodes before them."""
     seen, waiting = set(visited), [edge_of(t)[0] for t in tensors if t.requires_grad]
     while waiting:
         node = waiting.pop()
@@ -63,18 +64,19 @@ def graph_leaves(tensors, visited=()):
 
 
 def depends_on_evaluation(tensors):
-    """Whether tensors depend on the inputs of a function that func is evaluating in order to differentiate it."""
+    """Returns whether tensors depend on the inputs of a function that func is differentiating."""
     return levels.evaluations > 0 and any(node.metadata.get(OWN, [False])[0] for node in graph_leaves(parts(tensors)))
 
 
 def recorded_of(tensors):
-    """Whether calls on tensors go on a history."""
+    """Returns whether calls on the tensors are added to the autograd graph."""
     return is_grad_enabled() and any(t.requires_grad for t in parts(tensors))
 
 
 def pushed(function, number, args):
-    """What a function with a backward gives of arguments of which some have tangents in a level: the product of a vector with its Jacobian is
-    linear in the vector, and its derivative the Jacobian."""
+    """Returns the results of a function with a backward for dual arguments: the vector-Jacobian product is linear in the vector, and its
+    derivative is the Jacobian.
+    """
     args, tangents, nodes = list(args), {}, []
     given = [a for a in args if isinstance(a, Tensor)]
     recorded, valued = recorded_of(given), recorded_of(_f.jvp_primal(t, number) for t in given)
@@ -101,7 +103,9 @@ def pushed(function, number, args):
 
 
 def products(outputs, inputs, tangents, recorded):
-    """The product of the outputs' Jacobian with tangents of the inputs, for each output; None where it does not depend on these."""
+    """Returns the Jacobian-vector product of each output with the tangents of the inputs; None for outputs that do not depend on the
+    inputs.
+    """
     if not outputs:
         return []
     vectors = [_f.zeros_like(t).requires_grad_() for t in outputs]

@@ -19,9 +19,9 @@ class FunctionCtx:
 
     needs_input_grad = ()
     materialize_grads = True
-    _classes = None  # of what was saved, where it is not all plain tensors
+    _classes = None  # the saved values, unless all are plain tensors
     pushing = False  # whether jvp is called as well
-    _levelled = None  # what was saved, as tensors of the transform that a method is called in
+    _levelled = None  # the saved values, as tensors of the transform in which a method runs
     to_save = to_push = dirty = non_differentiable = ()
 
     def save_for_backward(self, *tensors):
@@ -40,7 +40,7 @@ class FunctionCtx:
     def mark_dirty(self, *args):
         """Marks inputs that forward modifies in place; forward must return them."""
         self.dirty = args
-        for tensor in args:  # writes past the operators, as by NumPy, count too
+        for tensor in args:  # counts writes that bypass the operators, such as NumPy's
             if isinstance(tensor, Tensor) and not tensor.is_inference():
                 _f.increment_version(tensor)
 
@@ -81,7 +81,7 @@ class BackwardFunction(FunctionCtx, Node):
         return type(self).__name__
 
     def gradients(self, grads):
-        """The gradients of the tensors among the arguments, of those of the outputs."""
+        """Returns the gradients of the tensor arguments from those of the outputs."""
         made = self.forward_class._backward()(self, *grads)
         return self.checked(made if isinstance(made, tuple) else (made,))
 
@@ -183,14 +183,14 @@ class Function:
 
 
 def bound(forward, args, kwargs):
-    """The arguments of a call by position, with the defaults of forward for those that are left out."""
+    """Returns the arguments of a call by position, with the defaults of forward."""
     arguments = signature(forward).bind(*args, **kwargs)
     arguments.apply_defaults()
     return arguments.args
 
 
-# The call of a Function from C, which the method above is replaced by: that one acts first where arguments are to be bound and inside transforms, and
-# calls what calls forward for a ctx and records the call.
+# The call of a Function from C, which replaces the method above: that one binds arguments and handles transforms first, and calls this
+# function.
 applied = function("applied", how=APPLIES)
 direct_apply = described(function("apply", how=APPLIES, fallback=Function.apply), Function.apply)
 d_apply_with(state, keep_for_caller, Function.setup_context)
@@ -225,7 +225,7 @@ def once_differentiable(backward):
 
 
 class DelayedError(Function):
-    """Gives the first of its tensors, whose gradient is an error."""
+    """Returns the first of its tensors; its gradient raises an error."""
 
     @staticmethod
     def forward(ctx, message, count, *tensors):

@@ -1,4 +1,4 @@
-"""Custom functions inside transforms: their methods vmap and jvp, and the vmap that is made of forward and backward."""
+"""Custom functions inside transforms: their methods vmap and jvp, and the vmap rule that is generated from forward and backward."""
 
 from collections import namedtuple
 from ctypes import c_int64, c_uint32
@@ -10,7 +10,7 @@ from .._gen import gen_functions as _f
 from .forward import level_of, pushed
 from .vmap import leaves, refilled, shape_of, spread
 
-# Has the thread in the transform around another, and in that of before again, which is given back.
+# Sets the transform level of the thread to the enclosing one, and restores the returned level.
 lower_transform = getter("tensor_lower_transform", c_uint32, c_int64)
 restore_transform = getter("tensor_restore_transform", None, c_uint32)
 
@@ -22,13 +22,14 @@ def as_tuple(made):
 
 
 def innermost(values):
-    """The innermost transform that some of the values are tensors of, 0 for none."""
+    """Returns the innermost transform of which some of the values are tensors, 0 for none."""
     return max((max(_f.vmap_level(v), _f.jvp_level(v)) for v in values if isinstance(v, Tensor)), default=0)
 
 
 def at_level(level, cls, args, kwargs, base, applied):
-    """What a Function returns inside a transform, which one of its arguments is a tensor of. `base` is the class Function itself, and
-    applied(cls, ctx, *args) calls forward and records the call."""
+    """Returns the result of a Function inside a transform that one of its arguments belongs to. `base` is the class Function; applied(cls,
+    ctx, *args) calls forward and records the call.
+    """
     if level == level_of(args):
         if cls.jvp is base.jvp:
             return pushed(lambda *inputs: cls.apply(*inputs, **kwargs), level, args)
@@ -58,7 +59,7 @@ def at_level(level, cls, args, kwargs, base, applied):
 
 
 class Around:
-    """A block in which the thread is in the transform around one that it is in: random numbers are drawn as they are there."""
+    """A context manager that sets the thread's transform to an enclosing one; random numbers are drawn as in that one."""
 
     def __init__(self, level):
         self.level = level
@@ -71,7 +72,7 @@ class Around:
 
 
 def over_examples(cls, made, level, args, given):
-    """The outputs of the method vmap as those for one example: an argument that it returns is the caller's."""
+    """Converts the batched outputs of the method vmap to batched tensors; an argument that it returns is the caller's tensor."""
     if not (isinstance(made, tuple) and len(made) == 2):
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
@@ -102,7 +103,7 @@ def is_floating(t):
 
 
 class Pushed:
-    """A call of a Function with the method jvp, whose arguments have tangents in a level of forward differentiation."""
+    """A call of a Function with the method jvp for dual arguments."""
 
     def __init__(self, cls, args, kwargs, level, base):
         self.cls, self.args, self.kwargs, self.level, self.base = cls, args, kwargs, level, base
@@ -126,7 +127,7 @@ class Pushed:
         return whole if isinstance(made, tuple) else whole[0]
 
     def evaluated(self, applied):
-        """The outputs for the primals, and a ctx that has what jvp needs."""
+        """Returns the outputs for the primals, and a ctx with the values that jvp needs."""
         ctx = self.cls._backward_cls()
         ctx.pushing = True
         if not innermost(self.primals):
@@ -144,7 +145,7 @@ class Pushed:
         return ctx, made
 
     def dual(self, output, slope):
-        """An output with its tangent. An argument that forward has written to is the caller's, whose tangent changes as well."""
+        """Returns an output with its tangent. If forward wrote to an argument, its tangent changes as well."""
         written = next((arg for p, arg in zip(self.primals, self.args, strict=True) if output is p and isinstance(output, Tensor)), None)
         if written is not None:
             tangent = _f.jvp_tangent(written, self.level)
@@ -164,7 +165,7 @@ class Pushed:
 
 
 class Batch:
-    """A block in which tensors with examples along a dimension stand for one of them."""
+    """A context manager in which tensors with a batch dimension are batched tensors."""
 
     def __init__(self, info):
         self.info = info
@@ -181,14 +182,14 @@ class Batch:
         return [v if d is None or not isinstance(v, Tensor) else _f.vmap_wrap(v, d, self.level) for v, d in zip(values, dims, strict=True)]
 
     def unwrap(self, t):
-        """All examples of a tensor, and the dimension that they are along, None where it is the same for all."""
+        """Returns the whole batch of a tensor and its batch dimension, None if it is unbatched."""
         if isinstance(t, Tensor) and _f.vmap_maps(t, self.level):
             return _f.vmap_unwrap(t, 0, self.level), 0
         return t, None
 
 
 def by_rule(cls, base, info, dims, args):
-    """What the method vmap would return for a Function that leaves it to be made of its other methods."""
+    """Returns the result of the generated vmap rule of a Function."""
     rule = Rule(cls, info, dims)
     methods = ("forward", "setup_context", "backward", *(() if cls.jvp is base.jvp else ("jvp",)))
     namespace = {"generate_vmap_rule": True, "__module__": cls.__module__, **{name: staticmethod(getattr(rule, name)) for name in methods}}
@@ -197,7 +198,7 @@ def by_rule(cls, base, info, dims, args):
 
 
 class Rule:
-    """The methods of a Function over all examples of a vmap, by those of the Function for one."""
+    """The methods of a Function for the batches of a vmap, derived from its methods for single elements."""
 
     def __init__(self, cls, info, in_dims):
         self.cls, self.info, self.in_dims, self.out_dims = cls, info, in_dims, None
@@ -238,7 +239,7 @@ class Rule:
         return self.within(ctx, self.cls.jvp, tangents, self.in_dims, ctx.pushed_dims or ctx.saved_dims, self.tangent)
 
     def within(self, ctx, method, given, dims, saved_dims, finished):
-        """What a method returns for all examples, which it is called for as if for one."""
+        """Calls a method as if for one batch element, and returns its results for the whole batch."""
         inner = ctx.inner
         with Batch(self.info) as batch:
             inner._levelled = tuple(batch.wrap(ctx.saved_tensors, saved_dims))
@@ -247,7 +248,7 @@ class Rule:
             return tuple(finished(i, *batch.unwrap(t)) for i, t in enumerate(made))
 
     def gradient(self, i, grad, d):
-        """The gradient of argument i, which is that of all examples where it is the same for all."""
+        """Returns the gradient of argument i, summed over the batch if the argument is unbatched."""
         mapped = i < len(self.in_dims) and self.in_dims[i] is not None
         if grad is None or mapped == (d is not None):
             return grad

@@ -10,19 +10,19 @@ from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .nodes import GradientEdge, leaf, node_of
 
-# Of objects of subclasses too, which do not take these calls over.
+# Also for instances of subclasses, which do not override these calls.
 _grad, _is_grad = function("_grad", "grad"), function("_is_grad", "is_grad")
 
 
 def as_list(tensors):
-    """A tensor, or several, as a list; None as an empty one."""
+    """Returns a tensor or several as a list; None as an empty one."""
     if tensors is None:
         return []
     return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
 
 
 def ends(tensors, where):
-    """The tensors, or edges of a graph, that gradients are of or with respect to; what stands for an edge is a tensor."""
+    """Returns tensors, or edges of a graph, that gradients are computed of or with respect to; an edge is represented by a tensor."""
     if tensors is None:
         raise TypeError(f"{where} must be Tensors or GradientEdges, but is None")
     made = [_f.node_result(end.node._h, end.output_nr) if isinstance(end, GradientEdge) else end for end in as_list(tensors)]
@@ -33,7 +33,7 @@ def ends(tensors, where):
 
 
 def switch(value, name):
-    """A truth value, which the functions that run backward take as an integer too."""
+    """Converts a truth value; functions that run a backward pass accept an integer too."""
     if value.__class__ is bool:
         return value
     if hasattr(value, "__index__"):
@@ -100,7 +100,7 @@ class Tensor:
 
     @property
     def grad(self):
-        """The gradient that backward() has summed up, None where there is none."""
+        """The gradient that backward() accumulated, None before the first one."""
         known = getattr(self, "_grad", None)
         if known is None or not _is_grad(self, known):
             self._grad = known = _grad(self)
@@ -148,7 +148,7 @@ class Tensor:
         return _f.detach_(self)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Adds the gradients of the tensor to those of the leaves that it was computed of, or of `inputs` alone.
+        """Adds the gradients of the tensor to `grad` of the leaves that it depends on, or only of `inputs`.
 
         >>> x = torch.ones(2, requires_grad=True)
         >>> (x * x).sum().backward()
@@ -159,11 +159,11 @@ class Tensor:
 
 
 class Runs(local):
-    """The innermost run of the thread: whether it is for some tensors alone, and not for all leaves, what is called at its end, and its number."""
+    """The innermost backward pass of the thread: whether it computes gradients of given inputs only, its callbacks, and its number."""
 
     choose = False
-    callbacks = None  # outside of runs
-    number = None  # which of all runs it is
+    callbacks = None  # outside of backward passes
+    number = None  # the number of the backward pass
 
 
 runs = Runs()
@@ -171,7 +171,7 @@ numbers = count()
 
 
 def run(choose, function, *args):
-    """What a run gives; then what its hooks have queued is called."""
+    """Runs a backward pass, then the callbacks that its hooks have queued, and returns its result."""
     before = runs.choose, runs.callbacks, runs.number
     runs.choose, runs.callbacks, runs.number = choose, (), next(numbers)
     try:
@@ -206,7 +206,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def in_batches(outputs, inputs, grad_outputs, retain_graph, **others):
-    """grad() for each item along the first dimension of `grad_outputs`; the gradients are stacked."""
+    """Returns the gradients for each item along the first dimension of `grad_outputs`, stacked."""
     outputs, batches = as_list(outputs), as_list(grad_outputs)
     sizes = {len(b) if b.ndim else None for b in batches if b is not None}
     for i, (t, b) in enumerate(zip(outputs, batches, strict=True)):

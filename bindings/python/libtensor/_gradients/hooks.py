@@ -39,7 +39,7 @@ latest = Latest()
 
 
 class Weakly:
-    """Calls a function that others hold, as long as they do."""
+    """Calls a function that other objects own, while it exists."""
 
     __slots__ = ("held",)
 
@@ -51,7 +51,7 @@ class Weakly:
         return function and function(*args)
 
     def hold(self):
-        """Holds the function, too."""
+        """Keeps a reference to the function, too."""
         function = self.held()
         self.held = lambda: function
 
@@ -66,7 +66,7 @@ class GraphHandle(RemovableHandle):
     def remove(self):
         """Removes the hook. It has no effect if it is already removed."""
         if self.weakly is not None:
-            self.weakly.hold()  # until the runs are over that still call it
+            self.weakly.hold()  # until the backward passes end that still call it
             self.weakly = None
         _f.remove_hook(self.id)
         for leaf in (one() for one in self.leaves):
@@ -75,12 +75,12 @@ class GraphHandle(RemovableHandle):
 
 
 def registered(register, on, function):
-    """The handle of a function that `register` of the library has called."""
+    """Returns the handle of a function that `register` of the library has registered."""
     return GraphHandle(kept_by(lambda number: register(on, CALL, number, DELETER), function))
 
 
 def registered_on(leaves, register, function, on=None):
-    """registered() for leaves, which hold the function themselves: a function that refers to one is a cycle, which Python finds."""
+    """registered() for leaves, which own the function: a reference cycle through a leaf is visible to the garbage collector."""
     weakly = Weakly(function)
     handle = registered(register, leaves[0] if on is None else on, weakly)
     for leaf in leaves:
@@ -98,7 +98,7 @@ def named(hook):
 
 
 def replacement(hook, old, new):
-    """What a hook gives in the place of a gradient: of the same kind, or None for it as it is."""
+    """Returns the replacement of a gradient, which must be of the same kind; None keeps the gradient."""
     if new is None:
         return None
     if not isinstance(new, Tensor):
@@ -113,7 +113,7 @@ def replacement(hook, old, new):
 
 
 def replacements(hook, olds, news):
-    """replacement() of each of several gradients, where None stands for a gradient of zeros."""
+    """Returns the replacements of several gradients; None is a gradient of zeros."""
     if news is None:
         return None
     if not isinstance(news, tuple):
@@ -178,7 +178,7 @@ class Node:
 
 
 class Refusals(local):
-    """The texts with which a thread refuses hooks for what operations save; the innermost counts."""
+    """The messages of disabled saved-tensor hooks of the thread; the innermost one is raised."""
 
     text = None
     depth = 0

@@ -12,7 +12,7 @@ from .callbacks import DELETER, PACK, UNPACK, kept, kept_by
 # The objects of nodes, by the library's number.
 nodes = WeakValueDictionary()
 
-# The leaves of Python's, by their place in memory, among which that of a node is looked for.
+# Python's leaves, by the address of their memory, among which the leaf of a node is found.
 leaves = WeakValueDictionary()
 
 
@@ -22,18 +22,20 @@ class Node(NodeBase):
     __slots__ = ("__weakref__",)
 
     def name(self):
-        """The name of the call, such as AddBackward0."""
+        """Returns the name of the operation, such as AddBackward0."""
         return _f.node_name(self._h)
 
     @property
     def next_functions(self):
-        """For each operand the node that its gradient goes to, and to which of that one's results; (None, 0) where it is not wanted."""
+        """For each operand the node that receives its gradient, and the output number of that node; (None, 0) for operands that do not
+        require grad.
+        """
         edges = (_f.node_edge(self._h, i) for i in range(_f.node_edges(self._h)))
         return tuple((node_of(handle), output) for handle, output in edges)
 
     @property
     def metadata(self):
-        """A dict for whatever is to be kept with the node."""
+        """A dictionary of user-defined data of the node."""
         return metadata_of(self._h)
 
     @property
@@ -41,8 +43,8 @@ class Node(NodeBase):
         return True
 
     def __call__(self, *grads):
-        """The gradients of the operands, from those of the results (None for none): recorded where calls are, without hooks. What
-        the call saved stays.
+        """Returns the gradients of the operands for those of the results (None for zeros), without hooks. The node's saved tensors are
+        kept; the call is added to the autograd graph if grad mode is enabled.
 
         >>> x = torch.tensor(4.0, requires_grad=True)
         >>> with torch.no_grad():
@@ -95,11 +97,11 @@ class SavedTensor:
         )
 
     def unpack(self):
-        """The tensor, with its history."""
+        """Returns the tensor, with its grad_fn."""
         return leaf_of(_f.node_saved_as(self.node._h, self.argument)[self.place])
 
     def register_hooks(self, pack_hook, unpack_hook):
-        """Has the call keep what pack_hook makes of the tensor, and unpack_hook make the tensor again."""
+        """Stores pack_hook(tensor) instead of the tensor, and calls unpack_hook to restore it."""
 
         def keep(number):
             _f.node_pack_saved(self.node._h, self.argument, self.place, PACK, UNPACK, DELETER, number, DELETER)
@@ -120,13 +122,13 @@ class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr"))):
 
 
 def saved_names(node):
-    """The attributes of a node that stand for what its call saves: for each the argument, and whether that is a list."""
+    """Returns the attributes of a node that hold saved values: for each the argument, and whether it is a list."""
     named = [(name.removesuffix("[]"), name.endswith("[]")) for name in _f.node_saved_names(node._h).split()] if node._h else []
     return {f"{kind}_{name}": (name, several) for kind in ("_saved", "_raw_saved") for name, several in named}
 
 
 def leaf_of(tensor):
-    """The leaf of Python's that a tensor of the library's is; the tensor itself where it is none."""
+    """Returns the Python leaf of a tensor of the library; the tensor itself if there is none."""
     if tensor is None or not (tensor.requires_grad and tensor.is_leaf):
         return tensor
     node = edge_of(tensor)[0]
@@ -135,7 +137,7 @@ def leaf_of(tensor):
 
 
 def metadata_of(handle):
-    """The dict that is kept with a node: the node's context, or what that has of attributes."""
+    """Returns the dictionary of a node: its context, or the context's attributes."""
     number = _f.node_context(handle)
     if not number:
         kept_by(lambda made: _f.node_set_context(handle, made, DELETER), {})
@@ -143,12 +145,12 @@ def metadata_of(handle):
     return kept[number] if number in kept else d_ctx(number).metadata
 
 
-# The classes of nodes, by name.
+# The classes of nodes by name.
 kinds = {"AccumulateGrad": AccumulateGrad}
 
 
 def node_of(handle):
-    """The object of the node of a handle, which it takes over; None for none."""
+    """Returns the object of the node of a handle, which it owns; None for a null handle."""
     if not handle:
         return None
     number = _f.node_id(handle)
@@ -157,7 +159,7 @@ def node_of(handle):
         node_free(handle)
         return found
     context = _f.node_context(handle)
-    if context and context not in kept:  # that of a Function, which is the node's object
+    if context and context not in kept:  # the node of a Function, which is the context itself
         node_free(handle)
         return nodes.setdefault(number, d_ctx(context))
     name = _f.node_name(handle)
@@ -168,7 +170,7 @@ def node_of(handle):
 
 
 def edge_of(tensor):
-    """The node that the gradient of a tensor goes to, and to which of its results."""
+    """Returns the node that receives the gradient of a tensor, and the output number."""
     handle, output = _f.gradient_edge(tensor)
     return node_of(handle), output
 

@@ -14,7 +14,7 @@ from .._gen import gen_functions as _f
 def mapped(change, tree, *others):
     """Returns a structure with each leaf replaced by `change` of it and the corresponding leaves of `others`."""
     if isinstance(tree, dict):
-        made = copy(tree)  # with what else a dict has, as a defaultdict its default
+        made = copy(tree)  # keeps what the dictionary has besides items, such as the default of a defaultdict
         for k, v in tree.items():
             made[k] = mapped(change, v, *(other[k] for other in others))
         return made
@@ -49,7 +49,9 @@ def shape_of(tree):
 
 
 def spread(dims, tree):
-    """Dimensions for each leaf of a structure, of which one can stand for a whole part; None where the forms differ."""
+    """Returns the dimension of each leaf of a structure, where one dimension can apply to a whole substructure; None if the structures
+    differ.
+    """
     if dims is None or isinstance(dims, int):
         return [dims for _ in leaves(tree)]
     if isinstance(tree, dict) and isinstance(dims, dict) and dims.keys() == tree.keys():
@@ -65,7 +67,7 @@ def spread(dims, tree):
 
 
 class Mapping:
-    """One call of a function that vmap made: the arguments, and along which dimension each is mapped over."""
+    """A call of a function that vmap returned: the arguments and their batch dimensions."""
 
     def __init__(self, func, in_dims, out_dims, args):
         self.func, self.out_dims, self.args = func, out_dims, args
@@ -105,9 +107,9 @@ class Mapping:
         self.size = sizes[0]
 
     def results(self, given, size, randomness, kwargs):
-        """What the function gives for `size` examples, as a structure and the dimension of the examples in each of its leaves."""
+        """Returns the results for `size` batch elements as a structure, and the batch dimension of each leaf."""
         around = _f.transform_level()
-        try:  # also of an exception that a signal's handler raises as the level begins
+        try:  # also for an exception of a signal handler at the beginning of the level
             level = _f.vmap_begin(size, randomness)
             wrapped = [t if d is None else _f.vmap_wrap(t, d, level) for t, d in zip(given, self.dims, strict=True)]
             output = self.func(*refilled(self.args, wrapped), **kwargs)
@@ -142,7 +144,7 @@ class Mapping:
         return t
 
     def in_chunks(self, chunk, randomness, kwargs):
-        """results() for at most `chunk` examples at a time, joined."""
+        """Returns results() for at most `chunk` batch elements at a time, concatenated."""
         parts, output = [], None
         drawn = default_generator().get_state() if randomness == "same" else None
         for start in range(0, self.size, chunk):
@@ -157,12 +159,12 @@ class Mapping:
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """Returns a function that applies `func` to all elements of a batch: it calls `func` once, with tensors that stand for one batch element.
+    """Returns a function that applies `func` to all elements of a batch: it calls `func` once with batched tensors.
 
-    `in_dims` is the batch dimension of all arguments, or a tuple or structure with one for each; None passes an argument unbatched. Results have the
-    batch dimension at `out_dims`. Operators without a batching rule are executed for each batch element in turn. Random operators raise RuntimeError
-    unless `randomness` is "different", for independent numbers in each element, or "same". `chunk_size` limits the number of batch elements that are
-    computed at once.
+    `in_dims` is the batch dimension of all arguments, or a tuple or structure with one for each; None passes an argument unbatched. Results
+    have the batch dimension at `out_dims`. Operators without a batching rule are executed for each batch element in turn. Random operators
+    raise RuntimeError unless `randomness` is "different", for independent numbers in each element, or "same". `chunk_size` limits the
+    number of batch elements that are computed at once.
 
     >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.tensor([[1., 2.], [3., 4.], [5., 6.]]))
     tensor([ 3.,  7., 11.])
