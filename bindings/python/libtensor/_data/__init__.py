@@ -1,1 +1,1 @@
-"""Tensors of data: made, cast, indexed, exchanged, printed."""
+"""Tensors from Python data: creation, casts, indices, interoperability, printing."""

@@ -1,7 +1,7 @@
-"""What stands for NumPy's functions where they cannot read a tensor's memory: libtensor's of the same meaning, called with NumPy's arguments.
+"""Implementations of NumPy's functions by libtensor's functions, for tensors whose memory NumPy cannot read.
 
-A row has the function and NumPy's parameters in their order, each with libtensor's name behind a colon where that is another one. What no row
-can say is a function with NumPy's signature. Arguments that are in neither are refused.
+A row has the function and NumPy's parameters in order; a colon separates libtensor's name of a parameter if it differs. Functions that no
+row can describe have NumPy's signature. Other arguments are not supported.
 """
 
 from functools import partial
@@ -20,21 +20,21 @@ from . import compose, create
 
 
 class NotThere(TypeError):
-    """What is missing: a function, or an argument of one."""
+    """A function or an argument that is not implemented."""
 
 
 NOTHING, EMPTY = "libtensor has no function of this meaning", "an empty axis is not there for such a tensor"
 
 WIDE = {float32: float64, complex64: complex128}
 
-# Parameters that take arrays, for which lists of numbers may stand.
+# Parameters that are arrays, which may be lists of numbers.
 ARRAYS = frozenset(
     ["a", "b", "x", "y", "v", "m", "q", "x1", "x2", "ar", "arr", "ary", "array", "condition", "element", "test_elements", "weights", "val", "z"]
 )
 
 
 def as_array(value, *beside):
-    """A tensor, or a number; lists become tensors of NumPy's dtype for them, on the device of the first tensor beside them."""
+    """Returns a tensor or a scalar; lists become tensors of NumPy's dtype, on the device of the first tensor among the arguments."""
     if not isinstance(value, (list, tuple)):
         return value
     device = next((x.device for x in beside if isinstance(x, Tensor)), None)
@@ -43,7 +43,7 @@ def as_array(value, *beside):
 
 
 def as_arrays(*values):
-    """Values with a tensor for each list and number among them; a number's dtype gives way to that of the tensors, as the number did."""
+    """Converts lists and scalars among the values to tensors; the dtype of a scalar does not take part in promotion, as before."""
     values = [as_array(value, *values) for value in values]
     first = next((value for value in values if isinstance(value, Tensor)), None)
     if first is None:
@@ -52,7 +52,9 @@ def as_arrays(*values):
 
 
 def row(function, parameters, **always):
-    """What calls `function` with NumPy's parameters under its own names; `always` are arguments where NumPy has another default."""
+    """Returns a function with NumPy's parameters that calls `function` with its own names; `always` are arguments whose default differs in
+    NumPy.
+    """
     names = {theirs: ours or theirs for theirs, _, ours in (text.partition(":") for text in parameters.split())}
 
     def call(*args, **kwargs):
@@ -68,7 +70,7 @@ def row(function, parameters, **always):
 
 
 def alike(function):
-    """A function of tensors that must be of one dtype, of tensors that need not be."""
+    """Wraps a function of tensors of one dtype: promotes its tensors first."""
 
     def call(*args, **kwargs):
         values = [*args, *kwargs.values()]
@@ -82,14 +84,14 @@ def alike(function):
 
 
 def cast(value, dtype):
-    """A tensor, or a list of tensors, of a dtype; every other value as it is."""
+    """Converts a tensor, or a list of tensors, to a dtype; returns other values unchanged."""
     if isinstance(value, (list, tuple)):
         return [cast(item, dtype) for item in value]
     return value.to(dtype) if isinstance(value, Tensor) else value
 
 
 def whole(function):
-    """A function along an axis that takes all elements, in a row, where axis is None or there is none."""
+    """Wraps a function along an axis: without axis, or with None, it applies to the flattened tensor."""
 
     def call(input, dim, **others):
         return function(_f.flatten(input), dim=0, **others) if dim is None or not input.dim() else function(input, dim=dim, **others)
@@ -101,7 +103,7 @@ def whole(function):
 
 
 def prod(input, dim=None, keepdim=False):
-    """prod() over any dimensions."""
+    """Returns prod() over any dimensions."""
     if dim is None:
         return _f.prod(input) if not keepdim else prod(input, tuple(range(input.dim())), True)
     for one in sorted((d % max(input.dim(), 1) for d in (dim if isinstance(dim, tuple) else (dim,))), reverse=True):
@@ -187,7 +189,7 @@ def expand_dims(a, axis):
 
 
 def joins(function):
-    """A function of a list of tensors, for which lists of numbers may stand, and numbers."""
+    """Wraps a function of a list of tensors, whose items may be lists of numbers and scalars."""
     return lambda tup: function(as_arrays(*tup))
 
 
@@ -198,7 +200,7 @@ def concatenate(arrays, axis=0, out=None):
 
 def diff(a, n=1, axis=-1, prepend=None, append=None):
     def end(value):
-        """What is put before or behind: a number is one element of each row."""
+        """Returns a value to prepend or append: a scalar becomes one element of each row."""
         if value is None:
             return None
         _, value = as_arrays(a, value)
@@ -208,7 +210,7 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
 
 
 def triangle(function):
-    """Of a row, the matrix all of whose rows it is."""
+    """Returns the matrix whose rows all are the given one."""
     return lambda m, k=0: function(m if m.dim() != 1 else m.expand(len(m), len(m)), k)
 
 
@@ -317,7 +319,7 @@ def qr(a, mode="reduced"):
 
 
 def solve(a, b):
-    """NumPy 2's: what has one dimension is a vector, and everything else matrices."""
+    """NumPy 2's solve: an operand with one dimension is a vector, others are batches of matrices."""
     if b.dim() == 1:
         return alike(gen_linalg.solve)(a, b[:, None])[..., 0]
     return alike(gen_linalg.solve)(a, b.reshape(*(1,) * (a.dim() - b.dim()), *b.shape))
@@ -338,7 +340,7 @@ def unique(ar, *, return_inverse=False, return_counts=False, axis=None, equal_na
     if axis is not None or not equal_nan or ar.dtype.is_complex:
         return found
     values, *others = found if isinstance(found, tuple) else (found,)
-    last = len(values) - _f.isnan(values).sum().item()  # where NaNs begin, which count as one
+    last = len(values) - _f.isnan(values).sum().item()  # the index of the first NaN; NaNs count as one value
     if last >= len(values) - 1:
         return found
     made = [values[: last + 1]]
@@ -354,7 +356,7 @@ def array_equal(a1, a2):
 
 
 def of_dtype(function):
-    """A reduction of elements that `dtype` converts first, into out=."""
+    """Wraps a reduction whose elements `dtype` converts first, with out=."""
 
     def call(input, dim=None, keepdim=False, dtype=None, out=None, **others):
         return into(out, function(cast(input, dtype or input.dtype), dim, keepdim=keepdim, **others))
@@ -363,7 +365,7 @@ def of_dtype(function):
 
 
 def nan_stays(function):
-    """A function of elements that gives NaN of NaN; of complex numbers it is sgn()."""
+    """Wraps an elementwise function so that NaN returns NaN; for complex numbers it is sgn()."""
 
     def call(x, *others):
         if x.dtype.is_complex:
@@ -442,7 +444,7 @@ FUNCTIONS = {
     "ndim": lambda a: a.dim(),
     "iscomplexobj": lambda x: x.is_complex(),
     "isrealobj": lambda x: not x.is_complex(),
-    # joins and parts
+    # joins and splits
     **{made.__name__: made for made in (concatenate, split, array_split, take, nonzero)},
     "stack": row(_f.stack, "arrays:tensors axis:dim out"),
     **{name: joins(getattr(_f, name)) for name in ("vstack", "hstack", "dstack", "column_stack")},
@@ -470,7 +472,7 @@ FUNCTIONS = {
     "fix": row(_f.trunc, OF_EACH),
     "nan_to_num": nan_to_num,
     "isin": row(_f.isin, "element:elements test_elements assume_unique invert"),
-    # sets, places, counts
+    # sets, indices, counts
     **{made.__name__: made for made in (unique, meshgrid, array_equal, isclose, allclose)},
     "searchsorted": row(_f.searchsorted, "a:sorted_sequence v:input side sorter"),
     "bincount": row(_f.bincount, "x:input weights minlength"),
@@ -510,7 +512,7 @@ FUNCTIONS = {
     **{f"fft.{kind}": row(getattr(gen_fft, kind), "x:input axes:dim") for kind in ("fftshift", "ifftshift")},
 }
 
-# ufuncs whose function here has another name.
+# ufuncs whose libtensor function has another name
 NAMES = {"absolute": "abs", "fabs": "abs", "conjugate": "conj_physical", "rint": "round", "power": "pow", "degrees": "rad2deg", "radians": "deg2rad"}
 NAMES |= {"invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "equal": "eq", "not_equal": "ne"}
 SAME = """add subtract multiply divide floor_divide remainder fmod float_power matmul negative positive square sqrt reciprocal exp exp2 expm1 log log2
@@ -525,7 +527,7 @@ UFUNCS |= {
     "vecmat": lambda x, y: UFUNCS["matmul"](x.conj()[..., None, :], matrix(y))[..., 0, :],
 }
 UFUNCS |= {"vecdot": alike(gen_linalg.vecdot), "divmod": lambda x, y: (_f.floor_divide(x, y), _f.remainder(x, y))}
-# Those of two operands here that take no numbers.
+# functions of two operands that accept no scalars
 TENSORS = frozenset(
     [
         "maximum",
@@ -556,7 +558,7 @@ RUNNING = {
 
 
 def into(out, made):
-    """A result, written to out= where that is given: a tensor, or a tuple of it."""
+    """Writes a result to out=, if it is given: a tensor, or a tuple with one."""
     out = out[0] if isinstance(out, tuple) else out
     if out is None:
         return made
@@ -606,13 +608,13 @@ def outer_of(name, a, b, **others):
 METHODS = {"__call__": elements, "reduce": reduce, "accumulate": accumulate, "outer": outer_of}
 
 
-# Functions that refuse axis 0 of what has no dimensions; all others take it.
+# Functions that do not accept axis 0 of a tensor without dimensions; all others do.
 STRICT = frozenset(("sort", "argsort", "flip", "swapaxes", "moveaxis", "roll", "median", "linalg.norm", "linalg.vector_norm", "take_along_axis"))
-OF_RESULT = frozenset(("expand_dims", "stack"))  # whose axes are those of the result
+OF_RESULT = frozenset(("expand_dims", "stack"))  # axes refer to the result
 
 
 def check_axes(name, given):
-    """Refuses axes as NumPy does: what is no integer, what the tensor lacks, what is there twice."""
+    """Raises NumPy's errors for axes that are not integers, out of range or repeated."""
     from numpy.exceptions import AxisError
 
     tensor = next(iter(given.values()), None)
@@ -629,7 +631,7 @@ def check_axes(name, given):
 
 
 def checked(function, name):
-    """A function that refuses the arguments that it has no parameters for as what is missing."""
+    """Wraps a function: arguments that it has no parameters for raise NotThere."""
     parameters = signature(function)
 
     def call(*args, **kwargs):
@@ -652,7 +654,7 @@ def checked(function, name):
 
 
 def function(name):
-    """What stands for a function of NumPy's, by its whole name."""
+    """Returns the implementation of a NumPy function, by its full name."""
     package, _, rest = name.partition(".")
     if package != "numpy" or rest not in FUNCTIONS:
         raise NotThere(NOTHING)
@@ -660,7 +662,7 @@ def function(name):
 
 
 def ufunc(ufunc, method):
-    """What stands for a method of a ufunc of NumPy's, or for the call of it."""
+    """Returns the implementation of a method or call of a NumPy ufunc."""
     import numpy
 
     if getattr(numpy, ufunc.__name__, None) is not ufunc or method not in METHODS:

@@ -1,8 +1,8 @@
-"""NumPy's protocols __array_function__ and __array_ufunc__: its functions of tensors give tensors.
+"""NumPy's protocols __array_function__ and __array_ufunc__: NumPy functions of tensors return tensors.
 
-A function of NumPy's computes on arrays that lie over the tensors' memory, and tensors over the memory of its arrays come back: nothing is
-copied, and the meaning, dtypes among it, is NumPy's. Where NumPy cannot read a tensor (one whose gradient is wanted, on another device, of
-bfloat16, sparse, ...), libtensor's function of the same meaning computes, where array_functions.py has one.
+NumPy computes on arrays that share memory with the tensors, and results are tensors that share memory with its arrays: nothing is copied,
+and values and dtypes are NumPy's. If NumPy cannot read a tensor (because it requires grad, is on another device, of bfloat16, sparse, ...),
+the libtensor function of array_functions.py is called, if there is one.
 """
 
 from collections.abc import Sequence, ValuesView
@@ -17,7 +17,7 @@ from .._gen import gen_functions as _f
 from .dlpack import from_numpy, is_number, to_numpy
 from .interop import FROM_TYPESTR
 
-# The operator methods of a right operand. What ndarray's operators call is the ufunc, which is not told that it was an operator.
+# The operator methods of a right operand: the operators of ndarray call the ufunc, which does not know that it was an operator.
 REFLECTED = {
     "add": "__radd__",
     "subtract": "__rsub__",
@@ -43,32 +43,32 @@ REFLECTED = {
 # Functions that write to their first argument.
 WRITE = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"))
 
-# Functions that tell about arrays, through which no gradient could flow.
+# Functions that return properties of arrays, through which no gradient flows.
 TELL = frozenset(("array2string", "array_repr", "array_str", "array_equiv", "common_type", "may_share_memory", "min_scalar_type"))
 TELL |= {"result_type", "shares_memory"}
 
 
 def is_sequence(value):
-    """Tells whether a value may have tensors as items: a list, a tuple of whatever class, a deque, the values of a dict."""
+    """Returns whether a value can have tensors as items: a list, any tuple, a deque, the values of a dict."""
     if isinstance(value, (list, tuple)):
         return True
     return isinstance(value, (Sequence, ValuesView)) and not isinstance(value, (str, bytes, bytearray, memoryview, range))
 
 
 def each(function, sequence):
-    """A tuple of what a function gives of the items of a tuple, and a list of what it gives of those of other sequences."""
+    """Applies a function to the items of a sequence; returns a tuple for a tuple, a list for other sequences."""
     made = [function(item) for item in sequence]
     return tuple(made) if isinstance(sequence, tuple) else made
 
 
 class Lent:
-    """The arrays over the memory of a call's tensors, and why there is none for one of them."""
+    """The arrays that share memory with the tensors of a call, and the reason why one of them has no array."""
 
     def __init__(self):
         self.owners, self.arrays, self.refused = [], [], None
 
     def lend(self, value):
-        """A value with an array for each tensor in it."""
+        """Replaces each tensor in a value by an array."""
         if isinstance(value, Tensor):
             self.owners.append(value)
             self.arrays.append(self.array(value))
@@ -76,7 +76,7 @@ class Lent:
         return each(self.lend, value) if is_sequence(value) else value
 
     def keywords(self, kwargs):
-        """lend() for arguments by name. An array that is written to comes back as itself."""
+        """lend() for keyword arguments. An array that is written to is returned itself."""
         out = kwargs.get("out")
         for array in out if isinstance(out, tuple) else (out,):
             if array is not None and not isinstance(array, Tensor):
@@ -98,16 +98,16 @@ class Lent:
                 raise TypeError("NumPy has no bfloat16; float() converts")
             return to_numpy(tensor)
         except (BufferError, RuntimeError, TypeError) as error:
-            self.refused = str(error)  # the exception itself would be in a cycle with this frame
+            self.refused = str(error)  # the exception itself would form a reference cycle with this frame
             return None
 
     def kind(self):
-        """The class of results: the most derived one among those that keep theirs."""
+        """Returns the class of results: the most derived one among the classes that results keep."""
         kinds = {type(owner) for owner in self.owners if _overrides.keeps(owner)}
         return max(kinds, key=lambda kind: len(kind.__mro__), default=Tensor)
 
     def taken(self, value):
-        """A result of NumPy's with a tensor for each array and number in it. What was lent comes back as the tensor that it is of."""
+        """Replaces each array and scalar in a NumPy result by a tensor. The array of an argument becomes that argument again."""
         if isinstance(value, tuple):
             made = [self.taken(item) for item in value]
             return value._make(made) if hasattr(value, "_make") else tuple(made)
@@ -123,14 +123,14 @@ class Lent:
 
 
 def is_array(value):
-    """Tells whether a value is an array, of no class derived from it, whose dtype tensors have."""
+    """Returns whether a value is a plain NumPy array of a dtype that tensors support."""
     import numpy
 
     return value.__class__ is numpy.ndarray and value.dtype.str in FROM_TYPESTR
 
 
 def tensors_of(value):
-    """A value with a tensor for each array in it, and Python's number for each of NumPy's."""
+    """Replaces each array in a value by a tensor, and each NumPy scalar by a Python number."""
     if is_sequence(value):
         return each(tensors_of, value)
     if is_number(value):
@@ -140,7 +140,7 @@ def tensors_of(value):
 
 
 def stand_in(name, lent, find, args, kwargs):
-    """What libtensor's function gives in the place of NumPy's; `find` looks for it in array_functions."""
+    """Returns the result of libtensor's implementation of a NumPy function; `find` looks it up in array_functions."""
     from . import array_functions
 
     try:
@@ -153,7 +153,9 @@ def stand_in(name, lent, find, args, kwargs):
 
 
 def written(value):
-    """Counts a write to a tensor, or to those of a tuple: gradients that need what was there before are refused."""
+    """Increments the version of a tensor, or of the tensors of a tuple, after a write: a backward pass that needs the previous value raises
+    an error.
+    """
     for one in value if isinstance(value, tuple) else (value,):
         if isinstance(one, Tensor):
             _f.increment_version(one)
@@ -172,7 +174,7 @@ def array_function(tensor, function, types, args, kwargs):
     if lent.refused is not None:
         module = function.__module__
         return stand_in(f"{module}.{name}", lent, lambda table: table.function(f"{module}.{name}"), args, kwargs)
-    if not lent.owners:  # numpy.zeros(2, like=tensor), or tensors in what lend() does not look into, of which NumPy makes arrays
+    if not lent.owners:  # numpy.zeros(2, like=tensor), or tensors inside objects that lend() does not search, which NumPy converts to arrays
         function = getattr(function, "_implementation", function)
     result = lent.taken(function(*arrays, **named))
     written((*args[:1], *map(kwargs.get, ("dst", "a", "arr"))) if name in WRITE else kwargs.get("out"))
@@ -182,7 +184,9 @@ def array_function(tensor, function, types, args, kwargs):
 
 
 def reflects(name, array, tensor):
-    """Tells whether a ufunc of an array and a tensor is the tensor's operator. The products of tensors refuse two dtypes, NumPy's do not."""
+    """Returns whether a ufunc call of an array and a tensor is the tensor's operator. Matrix products of tensors require equal dtypes,
+    NumPy's do not.
+    """
     import numpy
 
     if name not in REFLECTED or not isinstance(array, (numpy.ndarray, numpy.generic)):
@@ -200,7 +204,7 @@ def array_ufunc(tensor, ufunc, method, inputs, kwargs):
             return NotImplemented
     if method == "__call__" and not kwargs and len(inputs) == 2 and reflects(name, *inputs):
         result = getattr(inputs[1], REFLECTED[name])(inputs[0])
-        if result is not NotImplemented:  # an array of what no tensor holds is NumPy's to compute with
+        if result is not NotImplemented:  # NumPy computes with arrays of dtypes that tensors do not support
             return result
     lent = Lent()
     arrays, named = lent.lend(inputs), lent.keywords(kwargs)

@@ -9,7 +9,7 @@ from .interop import python_function
 
 capsule_new = python_function("PyCapsule_New", py_object, c_void_p, c_char_p, c_void_p)
 capsule_pointer = python_function("PyCapsule_GetPointer", c_void_p, py_object, c_char_p)
-# The argument is an address and not an object: a dying capsule must not be counted again.
+# The argument is an address, not an object: the reference count of a capsule that is being freed must not change.
 dying_is = python_function("PyCapsule_IsValid", c_int, c_void_p, c_char_p)
 dying_pointer = python_function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
 
@@ -21,7 +21,7 @@ c_release = getter("tensor_arrow_release", None, c_void_p, c_void_p)
 SCHEMA, ARRAY, STREAM = b"arrow_schema", b"arrow_array", b"arrow_array_stream"
 SCHEMA_BYTES, ARRAY_BYTES = 72, 80
 
-# The structs behind capsules, by address, until their capsules die.
+# The structs of capsules, by address, while the capsules exist.
 structs = {}
 
 
@@ -59,10 +59,11 @@ def export(tensor):
 
 
 def from_arrow(array):
-    """A tensor over the memory of an object with __arrow_c_array__, or __arrow_c_stream__: a primitive array, or several, without nulls.
+    """Returns a tensor that shares memory with an object with __arrow_c_array__ or __arrow_c_stream__: a primitive array or several,
+    without nulls.
 
-    The memory of one array is shared and must not be written; elements of bool, which Arrow keeps as bits, are copied. The arrays
-    of a stream, such as the chunks of a column, become one tensor: a sole one is shared, several are copied.
+    The memory of one array is shared and must not be written; bool arrays, which Arrow stores as bits, are copied. The arrays of a stream,
+    such as the chunks of a column, become one tensor: one array is shared, several are copied.
     """
     cell = cells.pop() if cells else Cell()
     if hasattr(array, "__arrow_c_array__"):

@@ -1,4 +1,4 @@
-"""What the array API's functions along axes share with those that stand in for NumPy's."""
+"""Helpers of the functions along axes, of the array API and of NumPy's functions."""
 
 from .._base.dtypes import bool_, int64, uint64
 from .._core.tensor import checked
@@ -6,7 +6,7 @@ from .._gen import gen_functions as _f
 
 
 def summed(name, x, dtype):
-    """The dtype of a sum: the given one, 64 bits for integers, otherwise that of the elements."""
+    """Returns the dtype of a sum: the given one, 64 bits for integers, otherwise the dtype of the elements."""
     x = checked(x, name, "x")
     if dtype is not None or x.dtype.is_floating_point or x.dtype.is_complex:
         return dtype or x.dtype
@@ -14,7 +14,7 @@ def summed(name, x, dtype):
 
 
 def cumulative(name, function, x, axis, dtype, first):
-    """A running sum or product, with what it begins at where that is not None."""
+    """Returns a cumulative sum or product, with an initial value unless that is None."""
     if axis is None:
         if checked(x, name, "x").dim() != 1:
             raise ValueError(f"{name}(): axis must be given for a tensor of {x.dim()} dimensions; only of one is it known")
@@ -30,7 +30,7 @@ def cumulative(name, function, x, axis, dtype, first):
 
 
 def expand_dims(x, /, axis):
-    """A view with axes of size one at places that count in the result."""
+    """Returns a view with axes of size one at positions of the result."""
     if not isinstance(axis, tuple):
         return _f.unsqueeze(checked(x, "expand_dims", "x"), axis)
     n = checked(x, "expand_dims", "x").dim() + len(axis)

@@ -13,7 +13,7 @@ SIGNATURES = (
     "(torch.device device=None, torch.dtype dtype=None, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
     "(Tensor tensor, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
 )
-# The names of the positional arguments, by what comes first.
+# The names of the positional arguments, by the first one.
 AFTER_DTYPE = ("dtype", "non_blocking", "copy")
 AFTER_DEVICE = ("device", "dtype", "non_blocking", "copy")
 AFTER_OTHER = ("tensor", "non_blocking", "copy")
@@ -21,7 +21,7 @@ NAMES = {"dtype", "device", "tensor", "non_blocking", "copy", "memory_format"}
 
 
 def to(self, *args, **kwargs):
-    """Converts to a dtype, to a device, or to those of another tensor; returns `self` itself when nothing changes.
+    """Returns the tensor with another dtype or device, or with those of another tensor; `self` if nothing changes.
 
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
@@ -47,7 +47,7 @@ def to(self, *args, **kwargs):
     if "memory_format" in kwargs and kwargs["memory_format"] is None:
         del kwargs["memory_format"]
     if isinstance(self, Tensor) and kwargs.get("dtype") is self.dtype:
-        kwargs["dtype"] = None  # as it is, which a quantized one may be
+        kwargs["dtype"] = None  # unchanged, which may be quantized
     made = _f.to(self, **kwargs)
     return self if not kwargs.get("copy") and made.is_set_to(self) and made.dtype is self.dtype else made
 
@@ -80,7 +80,7 @@ CASTS = {
 
 @_direct.getter(_direct.CONTIGUOUS, "tensor_strides")
 def contiguous(self, *, memory_format=_dtypes.contiguous_format):
-    """The tensor with its elements in the order of `memory_format`, without gaps; `self` when they lie so.
+    """Returns a tensor that is contiguous in `memory_format`; `self` if it is.
 
     >>> torch.ones(2, 3).t().contiguous().stride()
     (2, 1)
@@ -89,7 +89,7 @@ def contiguous(self, *, memory_format=_dtypes.contiguous_format):
 
 
 def cpu(self, memory_format=None):
-    """The tensor on the CPU; `self` when it is there.
+    """Returns the tensor on the CPU; `self` if it is there.
 
     >>> torch.ones(2).cpu().device
     device(type='cpu')
@@ -98,14 +98,14 @@ def cpu(self, memory_format=None):
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
-    """The tensor on a CUDA device, the current one unless given."""
+    """Returns the tensor on a CUDA device, by default on the current one."""
     if device is not None and not isinstance(device, int) and _device(device).type != "cuda":
         raise RuntimeError(f"cuda(): Invalid device, must be cuda device, but got: {device}")
     return to(self, "cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format)
 
 
 def type_as(self, other):
-    """The tensor with the dtype of `other`.
+    """Returns the tensor with the dtype of `other`.
 
     >>> torch.ones(2).type_as(torch.tensor([True]))
     tensor([True, True])

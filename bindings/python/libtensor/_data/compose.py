@@ -1,4 +1,4 @@
-"""Functions whose Python form is made of others."""
+"""Functions that are implemented by other functions."""
 
 from string import ascii_letters
 
@@ -11,7 +11,7 @@ from .._gen import gen_functions as _f
 
 @open_to_overrides
 def nonzero(input, *, out=None, as_tuple=False):
-    """The indices of the elements that are not zero: a row for each, or with `as_tuple` a tensor for each dimension.
+    """Returns the indices of the nonzero elements: a row for each, or with `as_tuple` a tensor for each dimension.
 
     >>> torch.nonzero(torch.tensor([0, 3, 5]))
     tensor([[1],
@@ -27,7 +27,7 @@ def nonzero(input, *, out=None, as_tuple=False):
 
 @open_to_overrides
 def positive(input):
-    """`input` itself; bool is refused.
+    """Returns `input`. Raises NotImplementedError for bool.
 
     >>> x = torch.tensor([1., -2.])
     >>> torch.positive(x) is x
@@ -38,7 +38,7 @@ def positive(input):
 
 
 def norm_except_dim(v, pow=2, dim=0):
-    """The norms over all dimensions but `dim`, with sizes 1 in the place of the others; one norm of all elements for `dim` -1.
+    """Returns the norms over all dimensions except `dim`, as a tensor with size 1 in these; for `dim=-1`, one norm of all elements.
 
     Raises IndexError for a `dim` that `v` does not have.
 
@@ -56,12 +56,12 @@ def norm_except_dim(v, pow=2, dim=0):
 
 
 def weight_norm(v, g, dim=0):
-    """`v` times `g`, divided by the norms of `v` over all dimensions but `dim`."""
+    """Returns `v * g`, divided by the norms of `v` over all dimensions except `dim`."""
     return v * (g / norm_except_dim(v, 2, dim))
 
 
 def typename(obj):
-    """The name of an object's type, a tensor's in its legacy form.
+    """Returns the name of an object's type; for a tensor, its legacy type, such as torch.FloatTensor.
 
     >>> torch.typename(torch.ones(1))
     'torch.FloatTensor'
@@ -74,7 +74,8 @@ def typename(obj):
 
 @open_to_overrides
 def tensordot(a, b, dims=2, out=None):
-    """Sums the products of `a` and `b` over the last `dims` dimensions of `a` and the first of `b`, or over two lists of them.
+    """Returns the sums of products of `a` and `b` over the last `dims` dimensions of `a` and the first of `b`, or over two lists of
+    dimensions.
 
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
     torch.Size([2, 4])
@@ -89,7 +90,7 @@ def tensordot(a, b, dims=2, out=None):
 
 
 def _labels(sublist):
-    """The subscripts of one tensor: letters for numbers from 0 to 51."""
+    """Returns the subscripts of one operand: letters for the numbers 0 to 51."""
     if not sequence(sublist):
         raise TypeError(f"einsum(): a list of labels must follow each tensor, not {type(sublist).__name__}")
     wrong = next((label for label in sublist if label is not Ellipsis and (not is_integer(label) or not 0 <= label < 52)), None)
@@ -108,7 +109,7 @@ def einsum(*args):
 
 
 einsum.__doc__ = (
-    (_f.einsum.__doc__ or "")  # python -OO leaves them out
+    (_f.einsum.__doc__ or "")  # python -OO removes them
     + """
     In place of the equation, lists of numbers may follow the tensors, and one for the result: einsum(a, [0, 1], b, [1, 2], [0, 2]).
 
@@ -127,9 +128,10 @@ def _wanted(results, return_inverse, return_counts):
 
 @open_to_overrides
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
-    """The distinct elements in order, with `dim` the distinct slices along it; NaN last, each by itself.
+    """Returns the distinct elements in order; with `dim`, the distinct slices along it. NaNs are last, and distinct from each other.
 
-    Where asked for, a tuple with the position among them of every input element and with the number of times that each occurs.
+    With `return_inverse` and `return_counts`, returns a tuple with the index of each input element among them, and with the number of times
+    that each occurs.
 
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
@@ -139,7 +141,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 @open_to_overrides
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    """As `unique` without sorting: of equal neighbours only the first is kept.
+    """Returns the elements without consecutive duplicates: `unique` without sorting.
 
     >>> torch.unique_consecutive(torch.tensor([1, 1, 3, 1]))
     tensor([1, 3, 1])
@@ -152,7 +154,7 @@ _lu_with_info = result_type("_lu_with_info", ("LU", "pivots", "info"))
 
 @open_to_overrides
 def lu(A, pivot=True, get_infos=False, out=None):
-    """The factors of matrices as `linalg.lu_factor_ex` gives them, LU and pivots, and with `get_infos` its infos.
+    """Returns the LU factorization and pivots of matrices, as `linalg.lu_factor_ex`; with `get_infos`, also the infos.
 
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
@@ -174,9 +176,9 @@ _histogramdd = result_type("histogramdd", ("hist", "bin_edges"))
 
 @open_to_overrides
 def histogramdd(input, bins, range=None, weight=None, density=False):
-    """Counts points, which the last dimension of `input` holds, in a grid of bins: (hist, bin_edges).
+    """Counts the points in the last dimension of `input` in a grid of bins, and returns (hist, bin_edges).
 
-    `bins` is one number, a number for each dimension, or the edges of each dimension. The rest is as in `histogram`.
+    `bins` is a number, a number for each dimension, or the edges for each dimension. The other arguments are those of `histogram`.
 
     >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), 2).hist
     tensor([[0., 1.],
@@ -189,7 +191,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
 
 
 def _polygamma(self, n):
-    """The `n`-th derivative of digamma."""
+    """Returns the `n`-th derivative of digamma."""
     return _f.polygamma(n, self)
 
 

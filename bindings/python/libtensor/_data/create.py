@@ -19,7 +19,7 @@ from .sequence import from_sequence, is_sequence, item
 
 
 def is_array(data):
-    """Tells whether data is an array of another library, whose memory a tensor can share, or becomes one, as tables do."""
+    """Returns whether data is an array of another library that shares its memory, or an object that converts to one, such as a table."""
     if sequence(data):
         return False
     if hasattr(data, "__array_interface__"):
@@ -33,9 +33,10 @@ def as_dtype(dtype):
 
 @_direct.special(_direct.MAKES_TENSOR, item)
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False, names=None):
-    """Makes a tensor from a copy of `data`: a number, nested sequences of numbers, a tensor, or an array of another library.
+    """Returns a tensor with a copy of `data`: a number, nested sequences of numbers, a tensor, or an array of another library.
 
-    The dtype, unless given: bool, int64, the default dtype for floats, its complex counterpart for complex numbers.
+    The dtype defaults to bool or int64 for bools and integers, to the default dtype for floats, and to its complex counterpart for complex
+    numbers.
 
     >>> torch.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
@@ -48,7 +49,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 def warn_of_copy(function, data):
-    """Warns where a tensor is copied as if it were data."""
+    """Warns if a tensor is copied as data."""
     if isinstance(data, Tensor):
         warn(
             f"{function}: data is a tensor, of whose history the copy knows nothing; "
@@ -57,7 +58,7 @@ def warn_of_copy(function, data):
 
 
 def copied(data, dtype, device, requires_grad, pin_memory):
-    """A tensor of a copy of data; see tensor()."""
+    """Returns a tensor with a copy of data; see tensor()."""
     if requires_grad:
         return copied(data, dtype, device, False, pin_memory).requires_grad_()
     if pin_memory:
@@ -75,13 +76,13 @@ def copied(data, dtype, device, requires_grad, pin_memory):
 
 
 def default_device():
-    """The default device; None when it is the CPU, where new data is already."""
+    """Returns the default device; None for the CPU, where new data is created."""
     found = _device.default()
     return None if found.type == "cpu" else found
 
 
 def as_tensor(data, dtype=None, device=None):
-    """The data as a tensor, sharing its memory where that is possible.
+    """Returns the data as a tensor, which shares its memory if possible.
 
     >>> x = torch.ones(2)
     >>> torch.as_tensor(x) is x
@@ -96,7 +97,7 @@ def as_tensor(data, dtype=None, device=None):
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
-    """The object as a tensor: shared when `copy` is False or, where possible, None; copied when it is True.
+    """Returns the object as a tensor, which shares its memory if `copy` is False, or if it is None and sharing is possible; True copies.
 
     >>> torch.asarray(bytearray(b"ab"), dtype=torch.uint8)
     tensor([97, 98], dtype=torch.uint8)
@@ -133,7 +134,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 
 
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
-    """A zero-dim tensor of the number `s`, of the default dtype unless given.
+    """Returns a zero-dimensional tensor of the number `s`. `dtype` defaults to the default dtype.
 
     >>> torch.scalar_tensor(3)
     tensor(3.)
@@ -142,9 +143,9 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
-    """A one-dim tensor that shares the memory of an object with the buffer protocol.
+    """Returns a one-dimensional tensor that shares the memory of an object with the buffer protocol.
 
-    `count` elements (-1: all) are taken from byte `offset` on.
+    It has `count` elements (-1: all) from byte `offset` on.
 
     >>> torch.frombuffer(bytearray(b"abcd"), dtype=torch.uint8, offset=2)
     tensor([ 99, 100], dtype=torch.uint8)
@@ -177,7 +178,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     return _interop.share(view.address + offset, count * dtype.itemsize, dtype, (count,), None, view, view.readonly)
 
 
-# The legacy constructors, torch.FloatTensor and its like.
+# The legacy constructors torch.FloatTensor, torch.LongTensor and others.
 LEGACY = {
     "Double": _dtypes.float64,
     "Float": _dtypes.float32,
@@ -192,13 +193,13 @@ LEGACY = {
     "ComplexDouble": _dtypes.complex128,
     "ComplexFloat": _dtypes.complex64,
 }
-# Those that have such a name in texts alone.
+# Dtypes whose legacy name exists as a string only.
 NAMED = {"ComplexHalf": _dtypes.complex32, "UInt16": _dtypes.uint16, "UInt32": _dtypes.uint32, "UInt64": _dtypes.uint64}
 NAMED |= {d.name.capitalize(): d for d in _dtypes.FLOAT8}
 
 
 def legacy(wanted, args, device=None):
-    """torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(storage), torch.Tensor(tensor); of the default dtype unless one is wanted."""
+    """torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(storage), torch.Tensor(tensor); `dtype` defaults to the default dtype."""
     dtype = wanted or _f.get_default_dtype()
     if all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         return _f.empty(args or (0,), dtype=dtype, device=device)
@@ -219,7 +220,7 @@ def legacy(wanted, args, device=None):
 
 
 class Legacy(type):
-    """The class of torch.FloatTensor and its like."""
+    """The type of the legacy classes torch.FloatTensor and others."""
 
     def __call__(cls, *args, device=None):
         device = device or cls.device
@@ -234,7 +235,7 @@ class Legacy(type):
 
 
 def legacy_class(name, device=None):
-    """The class torch.FloatTensor, torch.cuda.FloatTensor, ..."""
+    """Returns the class torch.FloatTensor, torch.cuda.FloatTensor, ..."""
     where = f" on {device}" if device else ""
     body = {"dtype": LEGACY[name], "device": device, "__module__": f"libtensor.{device}" if device else "libtensor"}
     return Legacy(name + "Tensor", (), body | {"__doc__": f"Makes tensors of dtype {LEGACY[name]}{where}."})
@@ -249,7 +250,7 @@ def type_name(value):
 
 
 def type_named(name):
-    """The dtype and the type of device of a legacy name."""
+    """Returns the dtype and the device type of a legacy name."""
     short = name.removeprefix("torch.").removeprefix("cuda.")
     found = (LEGACY | NAMED).get(short.removesuffix("Tensor"))
     if found is None or not name.startswith("torch.") or not name.endswith("Tensor"):
@@ -258,7 +259,7 @@ def type_named(name):
 
 
 def set_default_dtype(d):
-    """Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype.
+    """Sets the default dtype of floating-point numbers and factories. Raises TypeError for a dtype that is not floating-point.
 
     >>> torch.set_default_dtype(torch.float64)
     >>> torch.tensor(0.5).dtype
@@ -282,12 +283,12 @@ def set_default_tensor_type(t):
 
 
 def set_default_device(device):
-    """Sets the device of factories that are given none, for the calls of the calling thread; None is the CPU."""
+    """Sets the default device of factories in the calling thread; None is the CPU."""
     _device.set_default(device)
 
 
 def get_default_device():
-    """The device of factories that are given none, in calls of the calling thread: the CPU when a thread starts.
+    """Returns the default device of factories in the calling thread, initially the CPU.
 
     >>> torch.get_default_device()
     device(type='cpu')
@@ -296,7 +297,7 @@ def get_default_device():
 
 
 def is_tensor(obj):
-    """True for a Tensor.
+    """Returns whether the object is a Tensor.
 
     >>> torch.is_tensor(torch.ones(1)), torch.is_tensor(1)
     (True, False)
@@ -305,7 +306,7 @@ def is_tensor(obj):
 
 
 def is_storage(obj):
-    """True for an UntypedStorage or a TypedStorage.
+    """Returns whether the object is an UntypedStorage or a TypedStorage.
 
     >>> torch.is_storage(torch.ones(1).untyped_storage())
     True
@@ -315,7 +316,7 @@ def is_storage(obj):
 
 @open_to_overrides
 def numel(input):
-    """The number of elements of a tensor.
+    """Returns the number of elements of a tensor.
 
     >>> torch.numel(torch.ones(2, 3))
     6
@@ -327,7 +328,7 @@ def numel(input):
 
 @_direct.open_to_overrides
 def is_floating_point(input):
-    """True for a tensor of a floating point dtype.
+    """Returns whether the dtype of a tensor is floating-point.
 
     >>> torch.is_floating_point(torch.ones(1, dtype=torch.float16))
     True
@@ -337,7 +338,7 @@ def is_floating_point(input):
 
 @_direct.open_to_overrides
 def is_complex(input):
-    """True for a tensor of a complex dtype.
+    """Returns whether the dtype of a tensor is complex.
 
     >>> torch.is_complex(torch.ones(1))
     False
@@ -347,7 +348,7 @@ def is_complex(input):
 
 @_direct.open_to_overrides
 def is_inference(input):
-    """Whether a tensor was made in inference_mode().
+    """Returns whether a tensor was created in inference_mode().
 
     >>> torch.is_inference(torch.ones(1))
     False
@@ -357,7 +358,7 @@ def is_inference(input):
 
 @_direct.open_to_overrides
 def is_signed(input):
-    """True for a tensor of a dtype with negative numbers.
+    """Returns whether the dtype of a tensor represents negative numbers.
 
     >>> torch.is_signed(torch.ones(1, dtype=torch.uint8))
     False
@@ -366,7 +367,7 @@ def is_signed(input):
 
 
 def broadcast_shapes(*shapes):
-    """The shape that tensors of the given shapes broadcast to.
+    """Returns the shape to which the given shapes broadcast.
 
     >>> torch.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])

@@ -1,4 +1,4 @@
-"""DLPack, both ways (dmlc.github.io/dlpack, versions 0.8 and 1), and NumPy, whose arrays come and go as DLPack."""
+"""DLPack in both directions (dmlc.github.io/dlpack, versions 0.8 and 1), and NumPy, whose arrays are exchanged by DLPack."""
 
 import sys
 
@@ -23,7 +23,7 @@ def device(tensor):
 
 
 def export(tensor, stream, max_version, dl_device, copy):
-    """__dlpack__ where streams and devices have a say, or an argument is not plain: the call that is left, or a refusal."""
+    """Implements __dlpack__ for streams, devices and unusual arguments: returns the remaining call, or raises."""
     here = device(tensor)
     if here[0] == CUDA and stream != -1:
         ready(tensor, stream)
@@ -37,11 +37,11 @@ def export(tensor, stream, max_version, dl_device, copy):
     return Tensor.__dlpack__(tensor, stream=-1, max_version=VERSION if versioned else None, copy=bool(copy))
 
 
-LEGACY_STREAM = 1  # the driver's handle of the default stream that other libraries have
+LEGACY_STREAM = 1  # the driver's handle of the default stream for other libraries
 
 
 def ready(tensor, stream):
-    """Has a stream of the consumer's, by the driver's handle, wait for what writes to a tensor."""
+    """Makes a stream of the consumer, given by the driver's handle, wait for the writes to a tensor."""
     if not isinstance(stream, int | None) or stream == 0:
         raise BufferError(f"stream must be None, -1 or the handle of a CUDA stream that is not 0, not {stream!r}")
     theirs = _f.stream_external(tensor.device, LEGACY_STREAM if stream is None else stream)
@@ -50,14 +50,14 @@ def ready(tensor, stream):
 
 
 def to_dlpack(tensor):
-    """The tensor as a DLPack capsule."""
+    """Returns the tensor as a DLPack capsule."""
     return checked(tensor, "to_dlpack", "tensor").__dlpack__()
 
 
 def from_dlpack(ext_tensor, *, device=None, copy=None):
-    """A tensor over the memory of an object with __dlpack__, or of a DLPack capsule.
+    """Returns a tensor that shares memory with an object with __dlpack__, or with a DLPack capsule.
 
-    Nothing is copied unless `copy` asks for it, a stride is negative, or the elements are not aligned.
+    The memory is copied only if `copy` is True, a stride is negative, or the elements are not aligned.
     """
     if isinstance(ext_tensor, Tensor) and ext_tensor.requires_grad:
         raise BufferError("from_dlpack(): Can't export tensors that require gradient, use tensor.detach()")
@@ -69,7 +69,7 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
 
 def refuse_copy(function, copy, made, data):
-    """Refuses what became a copy of other memory where none may be made."""
+    """Raises BufferError if the memory was copied although it must not be."""
     if copy is not False or isinstance(data, Tensor):
         return
     if made.untyped_storage().resizable() or hasattr(data, "__array_interface__") and in_native_order(data) is not data:
@@ -89,14 +89,14 @@ def capsule_of(ext, copy):
     options = {} if copy is None else {"copy": copy}
     try:
         return ext.__dlpack__(max_version=VERSION, **stream, **options)
-    except TypeError:  # a producer that knows no versions and copies
+    except TypeError:  # a producer that knows no versions, and copies
         capsule = ext.__dlpack__(**stream)
         return to_dlpack(consume(capsule).clone()) if copy else capsule
 
 
 @_direct.special(_direct.RECEIVES)
 def consume(capsule):
-    """The tensor over the memory of a capsule."""
+    """Returns the tensor that shares the memory of a capsule."""
     if type(capsule).__name__ != "PyCapsule":
         raise TypeError(f"from_dlpack(): an object with __dlpack__ or a DLPack capsule is needed, not {type(capsule).__name__}")
     raise ValueError("from_dlpack(): the capsule was consumed before, or holds no DLPack tensor")
@@ -105,20 +105,19 @@ def consume(capsule):
 # ---------------------------------------------------------------------------------------------------------------- NumPy
 
 
-ndarray = None  # NumPy's class, once an array came
+ndarray = None  # NumPy's class, after the first array
 
 
 def from_numpy(array):
-    """A tensor that shares the memory of a NumPy array, or of another object with __array_interface__.
+    """Returns a tensor that shares the memory of a NumPy array, or of another object with __array_interface__.
 
-    Tensors over read-only arrays refuse to be written. Arrays with negative strides, or elements at
-    addresses that are not aligned, as in packed records, which tensors do not have, are copied.
+    Tensors over read-only arrays are read-only. Arrays with negative strides or unaligned elements (as in packed records) are copied.
     """
     if array.__class__ is not ndarray:
         return from_other(array)
     try:
         return consume(array.__dlpack__(max_version=VERSION))
-    except (BufferError, TypeError):  # a dtype or a geometry that DLPack does not have, or a NumPy before 2.1
+    except (BufferError, TypeError):  # a dtype or layout that DLPack lacks, or NumPy before 2.1
         return from_numpy_slowly(array)
 
 
@@ -139,13 +138,13 @@ def from_other(array):
 
 
 def is_number(value):
-    """Tells whether a value is a number of NumPy's, whose array interface has the address of memory that is gone by then."""
+    """Returns whether a value is a NumPy scalar, whose array interface refers to freed memory."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.generic)
 
 
 def shows_bytes(data):
-    """Tells whether an array interface has its elements in an object, as that of a picture, which makes them when it is asked."""
+    """Returns whether an array interface holds its elements in an object that creates them on request, as that of an image."""
     interface = data.__array_interface__
     return isinstance(interface, dict) and isinstance(interface.get("data"), (bytes, bytearray, memoryview))
 
@@ -164,15 +163,16 @@ def in_native_order(data):
 
 
 def from_array(data, dtype=None):
-    """A tensor of an array, of one of NumPy's numbers, or of what becomes an array, sharing its memory where that is possible. `dtype` is
-    what becomes of it: objects, such as those of columns of several types, are read as such."""
+    """Returns a tensor of an array, a NumPy scalar, or an object that converts to an array, which shares memory if possible. Arrays of
+    objects, such as columns of several types, are read as `dtype`.
+    """
     if hasattr(data, "__array_interface__"):
         if is_number(data):
             return from_numpy(data.__array__())
         if not shows_bytes(data):
             return from_numpy(in_native_order(data))
     elif hasattr(data, "__dlpack__"):
-        return from_arrow(data) if hasattr(data, "__arrow_c_array__") else from_dlpack(data)  # Arrow has bool, too
+        return from_arrow(data) if hasattr(data, "__arrow_c_array__") else from_dlpack(data)  # Arrow supports bool, too
     elif hasattr(data, "__cuda_array_interface__"):
         return from_cuda(data)
     import numpy
@@ -191,7 +191,7 @@ def from_numpy_slowly(array):
 
 
 def find_from_tensor():
-    """What makes a NumPy array of a tensor. Before 2.1 NumPy takes DLPack only as memory that must not be written."""
+    """Returns the function that converts tensors to NumPy arrays. Before 2.1 NumPy reads DLPack as read-only memory."""
     global from_tensor
     import numpy
 
@@ -201,7 +201,7 @@ def find_from_tensor():
     from_tensor = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
 
 
-from_tensor = None  # until NumPy is needed
+from_tensor = None  # until NumPy is used
 
 
 def to_numpy(tensor, force=False):
@@ -216,7 +216,7 @@ def to_numpy(tensor, force=False):
 
 
 def to_numpy_slowly(tensor):
-    """to_numpy for the dtypes and versions of NumPy that DLPack does not serve."""
+    """Implements to_numpy for dtypes and versions of NumPy that DLPack does not support."""
     import numpy
 
     tensor = lendable(tensor)

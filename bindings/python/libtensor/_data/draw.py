@@ -1,4 +1,4 @@
-"""Pictures of tensors as books draw them: the cells of a storage, which of them a tensor has, and its elements with the cells they lie in."""
+"""Drawings of tensors: the cells of a storage, the cells that a tensor covers, and its elements with their cells."""
 
 import itertools
 import math
@@ -8,11 +8,11 @@ from .._base import dtypes as _dtypes
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 
-CELLS = 14  # of a storage that a picture shows
-ALONG = 8  # elements of a dimension that a grid shows
-PANELS = 3  # matrices that it shows of a tensor with more than two dimensions
+CELLS = 14  # cells of a storage that are shown
+ALONG = 8  # elements of a dimension that are shown
+PANELS = 3  # matrices that are shown of a tensor with more than two dimensions
 PALETTE = ("blue", "orange", "green", "purple")
-HIGH, LEVEL, LEFT, GLYPH = 30, 22, 20, 7.3  # pixels: a cell, an arc above another, the margin, a letter
+HIGH, LEVEL, LEFT, GLYPH = 30, 22, 20, 7.3  # pixels: a cell, an arc above another one, the margin, a letter
 
 STYLE = """
 .drawing { font: 12px "DejaVu Sans Mono", Menlo, Consolas, monospace; }
@@ -47,7 +47,7 @@ STYLE = """
 
 
 class Drawing:
-    """An SVG picture: str gives its text, notebooks show it, and save writes it."""
+    """An SVG image: str() returns its text, notebooks display it, and save() writes it."""
 
     def __init__(self, text):
         self._text = text
@@ -62,13 +62,13 @@ class Drawing:
         return self._text
 
     def save(self, path):
-        """Writes the picture to a file, as UTF-8."""
+        """Writes the image to a file, as UTF-8."""
         with open(os.fspath(path), "wb") as file:
             file.write(self._text.encode())
 
 
 class Page:
-    """What is drawn, and how far it reaches."""
+    """The elements of the image and its extent."""
 
     def __init__(self):
         self.items, self.wide, self.high = [], 0, 0
@@ -82,21 +82,21 @@ class Page:
         self.add(f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}"{data}/>', x + wide, y + high)
 
     def text(self, x, y, words, kind="", anchor="start"):
-        from html import escape  # which only pictures need
+        from html import escape  # imported for drawings only
         from re import sub
 
-        words = sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", str(words))  # what XML has no character for
+        words = sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", str(words))  # characters that XML does not allow
         reach = {"start": 1, "middle": 0.5, "end": 0}[anchor] * len(words) * GLYPH
         self.add(f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(words)}</text>', x + reach, y + 4)
 
     def arrow(self, path, x, y, turn=0):
-        """A line that ends at (x, y) with a tip, which points down unless turned."""
+        """Draws a line to (x, y) with an arrow head."""
         self.add(f'<path class="line" d="{path}"/>', x, y)
         self.add(f'<path class="tip" transform="translate({x:g} {y:g}) rotate({turn})" d="M0 0L-3.5 -7L3.5 -7Z"/>', x, y)
 
 
 class Part:
-    """A tensor whose elements have places in a storage."""
+    """A strided tensor of the drawing."""
 
     def __init__(self, tensor, label, colour):
         self.label, self.colour, self.names = label, colour, tensor.names
@@ -109,21 +109,21 @@ class Part:
         return self.offset + sum(i * stride for i, stride in zip(place, self.strides, strict=True))
 
     def counts(self, limit=100_000):
-        """How many elements lie in each cell that the tensor has, of the first elements of a large one."""
+        """Returns the number of elements in each cell, for the first elements of a large tensor."""
         found = {}
         for place in first_places(self.sizes, limit):
             found[self.cell(place)] = found.get(self.cell(place), 0) + 1
         return found
 
     def held(self, cells):
-        """The texts of what lies in cells of the storage; of quantized tensors it is integers, and nothing on the meta device."""
+        """Returns the strings of storage cells: of integers for quantized tensors, none on the meta device."""
         if self.tensor.is_meta or not cells:
             return dict.fromkeys(cells, "")
         whole = _f.storage_view(self.storage, dtype=self.tensor.dtype)
         return dict(zip(cells, map(number, whole[list(cells)].tolist()), strict=True))
 
     def shown(self, places):
-        """The texts of some elements."""
+        """Returns the strings of elements."""
         if self.tensor.is_meta or not places:
             return [""] * len(places)
         dense = self.tensor.dequantize() if self.tensor.is_quantized else self.tensor
@@ -135,7 +135,7 @@ class Part:
 
 
 def first_places(sizes, most):
-    """The first indices of elements, in their order."""
+    """Returns the first indices in row-major order."""
     count = min(math.prod(sizes), most)
     for at in range(count):
         place = []
@@ -158,12 +158,12 @@ def number(value):
 
 
 def ends(n, most):
-    """The places that are shown along n, with None for what lies between."""
+    """Returns the indices that are shown along a dimension, with None for a gap."""
     return [*range(n)] if n <= most else [*range(most // 2 + 1), None, *range(n - most // 2 + 1, n)]
 
 
 def chosen(length, parts, counts):
-    """The cells of a storage that are shown, with None where some are left out: its ends, and those at the ends of each tensor."""
+    """Returns the storage cells that are shown, with None for a gap: its ends, and those of each tensor."""
     if length <= CELLS:
         return [*range(length)]
     each = max((CELLS - 4) // len(parts) // 2, 1)
@@ -179,7 +179,7 @@ def chosen(length, parts, counts):
 
 
 def draw_cell(page, colours, x, y, wide, cell):
-    """A cell, in the colour of the tensor that has it, or in parts of those of several."""
+    """Draws a cell in the color of its tensor, or divided among several."""
     if len(colours) < 2:
         page.rect((colours or ["cell"])[0], x, y, wide, HIGH, cell)
         return
@@ -189,7 +189,7 @@ def draw_cell(page, colours, x, y, wide, cell):
 
 
 def draw_storage(page, y, parts):
-    """The row of cells, with each tensor's offset below and its strides above."""
+    """Draws the cells of a storage, with the offset of each tensor below and its strides above."""
     length = parts[0].storage.nbytes() // parts[0].item
     counts = [part.counts() for part in parts]
     row = chosen(length, parts, counts)
@@ -198,7 +198,7 @@ def draw_storage(page, y, parts):
     kinds = ", ".join(dict.fromkeys(type_of(part.tensor) for part in parts))
     page.text(LEFT, y + 14, f"storage: {length} elements of {kinds}, {parts[0].storage.nbytes()} bytes", "faint")
     at = {cell: LEFT + i * wide + wide / 2 for i, cell in enumerate(row) if cell is not None}
-    # Steps from the offset, the longest uppermost.
+    # Arcs of strides from the offset, the longest on top.
     steps = {}
     for part in parts:
         for dim, (size, stride) in enumerate(zip(part.sizes, part.strides, strict=True)):
@@ -211,7 +211,7 @@ def draw_storage(page, y, parts):
         start, end, top = at[offset] + 4 - 2 * level, at[offset + stride], base - 6 - LEVEL * level
         page.arrow(f"M{start:g} {base - 14:g}V{top:g}H{end:g}V{base - 14:g}", end, base - 14)
         notes.append((start + 4, top - 3, f"{', '.join(steps[offset, stride])}: stride {stride}"))
-    for x, top, words in notes:  # over the lines, which they interrupt
+    for x, top, words in notes:  # covers the lines
         page.text(x, top, words, "note")
     for i, cell in enumerate(row):
         x = LEFT + i * wide
@@ -240,7 +240,7 @@ def draw_storage(page, y, parts):
 
 
 def draw_grid(page, y, part):
-    """The elements, as matrices, with the cell of each."""
+    """Draws the elements as matrices, with the cell of each."""
     page.rect(part.colour, LEFT, y, 12, 12)
     page.text(LEFT + 20, y + 11, part.label, "head")
     page.text(LEFT + 20 + (len(part.label) + 1) * GLYPH + 4, y + 11, part.facts())
@@ -292,7 +292,7 @@ def draw_grid(page, y, part):
 
 
 def strided(tensor, label):
-    """The tensors with places in storages that a tensor is made of, with what each is called."""
+    """Returns the strided tensors that a tensor consists of, with their names."""
     if tensor.layout is _dtypes.strided:
         return [(label, tensor)]
     plain = tensor.detach().rename(None)
@@ -315,12 +315,11 @@ def about(tensor, label):
 def draw(*tensors, labels=None):
     """draw(*tensors, labels=None) -> Drawing
 
-    Draws tensors as books do: the cells of a storage with their indices and values, in colour those that a tensor has, arrows for its
-    offset and strides, and its elements, each with the cell that it lies in. What is large is left out in the middle. Tensors that share
-    a storage, with elements of one size, are drawn over one, each in a colour of its own; sparse tensors are drawn as the indices and
-    values that they consist of.
+    Draws the cells of a storage with their indices and values, those of each tensor in its color, arrows for its offset and strides, and
+    its elements with the cell of each. The middle of large tensors is left out. Tensors that share a storage and have the same element size
+    are drawn over one storage; sparse tensors are drawn as their indices and values.
 
-    The drawing is an SVG for light and dark pages: notebooks show it, `str(drawing)` is its text, and `drawing.save(path)` writes it.
+    The drawing is an SVG for light and dark pages: notebooks display it, `str(drawing)` is its text, and `drawing.save(path)` writes it.
 
     >>> x = torch.arange(6).reshape(2, 3)
     >>> "stride 3" in str(torch.draw(x, x.t()[1:]))

@@ -1,4 +1,4 @@
-"""Tensors in notebooks: what they are, a picture of those that can be one, and a table of values."""
+"""HTML of tensors for notebooks: a summary, an image if the tensor can be one, and a table of values."""
 
 import zlib
 from base64 import b64encode
@@ -11,9 +11,9 @@ from . import print as _print
 from .interop import raw_bytes
 
 EDGE = 4  # rows and columns that a table shows at each end of a dimension
-LARGEST = 384  # pixels along a side of a picture; of larger ones every second is left out, or more
-SMALLEST = 96  # a side on the screen
-COLOURS = {1: 0, 3: 2, 4: 6}  # PNG's number of a colour type, by the number of channels
+LARGEST = 384  # pixels along a side of an image; larger images are subsampled
+SMALLEST = 96  # displayed side length
+COLOURS = {1: 0, 3: 2, 4: 6}  # PNG color type, by the number of channels
 
 
 def chunk(kind, data):
@@ -21,7 +21,7 @@ def chunk(kind, data):
 
 
 def png(picture):
-    """The PNG file (ISO/IEC 15948) of a picture of uint8 with sizes [rows, columns, channels]."""
+    """Returns the PNG file (ISO/IEC 15948) of a uint8 image of shape (rows, columns, channels)."""
     rows, columns, channels = picture.shape
     unfiltered = _f.zeros(rows, 1, dtype=_dtypes.uint8, device="cpu")
     lines = _f.cat([unfiltered, picture.reshape(rows, columns * channels)], 1)
@@ -30,7 +30,7 @@ def png(picture):
 
 
 def channels_last(tensor):
-    """The picture that a tensor is, with sizes [rows, columns, channels]; None of what is none."""
+    """Returns the image of a tensor as (rows, columns, channels); None if it is not an image."""
     if tensor.dtype is not _dtypes.uint8 or not tensor.numel() or tensor.dim() not in (2, 3):
         return None
     if tensor.dim() == 2:
@@ -50,7 +50,7 @@ def image(picture):
 
 
 def ends(n):
-    """The places that a table shows along a dimension, with None for what lies between."""
+    """Returns the indices that a table shows along a dimension, with None for a gap."""
     return [*range(n)] if n <= 2 * EDGE + 1 else [*range(EDGE), None, *range(n - EDGE, n)]
 
 
@@ -65,7 +65,7 @@ def cells(tag, values):
 
 
 def table(tensor):
-    """The values at the ends of the last two dimensions, at the first place of the others."""
+    """Returns the values at the ends of the last two dimensions, at index 0 of the others."""
     caption = ""
     if tensor.dim() > 2:
         caption = f"<caption>[{', '.join(['0'] * (tensor.dim() - 2))}, :, :]</caption>"
@@ -83,7 +83,7 @@ def table(tensor):
 
 
 def about(tensor, name):
-    """The line that says what a tensor is."""
+    """Returns the line with dtype, shape and other properties."""
     sizes = (f"{label}={n}" if label else str(n) for label, n in zip(tensor.names, tensor.shape, strict=True))
     facts = [f"[{', '.join(sizes)}]", str(tensor.dtype), str(tensor.device)]
     if tensor.layout is not _dtypes.strided:
@@ -106,8 +106,9 @@ def values_of(tensor):
 
 
 def html(tensor, name):
-    """The text of _repr_html_: what a tensor is, and as much of its values as is quickly seen. None where Python's own form tells more:
-    of the examples of a vmap, and of what a forked child does not take over."""
+    """Returns the string of _repr_html_: a summary and some of the values. None if the printed form says more: for batched tensors of vmap,
+    and in a forked child for tensors that it does not inherit.
+    """
     try:
         return f"<div>{about(tensor, name)}{values_of(tensor.detach().rename(None))}</div>"
     except RuntimeError:

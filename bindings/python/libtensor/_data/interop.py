@@ -35,7 +35,7 @@ KINDS = (
 
 
 def of_format(view):
-    """The dtype of the elements that a memoryview tells of, None where it tells of others. How many bytes a letter stands for, `itemsize` says."""
+    """Returns the dtype for the format of a memoryview, None for other formats. `itemsize` is the number of bytes of an element."""
     order = view.format[:1] if view.format[:1] in "@=<>!" else ""
     if order in (">", "!") and view.itemsize > 1:
         raise ValueError(f"asarray(): the buffer's elements, of the format {view.format!r}, have another byte order than this machine's")
@@ -44,7 +44,7 @@ def of_format(view):
 
 
 class PyBuffer(ctypes.Structure):
-    """Py_buffer of Python's C interface."""
+    """Py_buffer of Python's C API."""
 
     _fields_ = [
         ("buf", c_void_p),
@@ -62,7 +62,7 @@ class PyBuffer(ctypes.Structure):
 
 
 def python_function(name, result, *arguments):
-    """A function of Python's C interface, with types of its own: other modules may declare it otherwise."""
+    """Returns a function of Python's C API with its own declaration: other modules may declare it differently."""
     return PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
@@ -71,7 +71,7 @@ release_buffer = python_function("PyBuffer_Release", None, c_void_p)
 
 
 class Buffer:
-    """The memory of an object with the buffer protocol, held until release()."""
+    """The memory of an object with the buffer protocol, until release()."""
 
     def __init__(self, obj):
         self.view = PyBuffer()
@@ -85,7 +85,7 @@ class Buffer:
         end(address(self.view))
 
 
-# Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
+# Owners of memory that tensors share, by the context that C receives, until the last such tensor is freed.
 owners = {}
 contexts = itertools.count(1)  # not NULL
 
@@ -97,12 +97,12 @@ def release(context, take=owners.pop, buffer=Buffer):
         owner.release()
 
 
-# In a subinterpreter the owners live as long as it does: the library could free a tensor later, and call what is gone.
+# In a subinterpreter the owners exist until it ends: the library could free a tensor later and call a function that no longer exists.
 deleter = None if SUBINTERPRETER else ctypes.cast(release, c_void_p).value
 
 
 def share(address, nbytes, dtype, size, stride, owner, read_only, device="cpu"):
-    """A tensor over the memory of `owner`, on a device."""
+    """Returns a tensor over the memory of `owner`, on a device."""
     context = next(contexts)
     owners[context] = owner
     try:
@@ -116,9 +116,9 @@ def is_integers(value):
     return isinstance(value, tuple) and all(hasattr(v, "__index__") for v in value)
 
 
-FOREIGN_ORDER = ">" if sys.byteorder == "little" else "<"  # how the type of an array with the other byte order begins
+FOREIGN_ORDER = ">" if sys.byteorder == "little" else "<"  # prefix of the type string of the other byte order
 
-# What an array interface must have: the key, what its value is tested by, and how it is told.
+# The required fields of an array interface: the key, the check of its value, and its description.
 INTERFACE = (
     ("typestr", lambda v: isinstance(v, str), "a str such as '<f4'"),
     ("shape", lambda v: is_integers(v) and all(n.__index__() >= 0 for n in v), "a tuple of ints that are not negative"),
@@ -127,13 +127,15 @@ INTERFACE = (
 )
 
 
-# Where the elements of empty tensors are: NumPy takes no array for one that has its elements nowhere.
+# The address of empty tensors: NumPy does not accept a null pointer.
 NOWHERE = ctypes.create_string_buffer(max(t.itemsize for t in TYPES))
 NO_ELEMENTS = ctypes.addressof(NOWHERE)
 
 
 def interface_of(data, name="__array_interface__"):
-    """The type, sizes, strides, address and read-only flag that an array interface tells; anything else in it is refused."""
+    """Returns the type, sizes, strides, address and read-only flag of an array interface. Raises TypeError or ValueError for invalid
+    fields.
+    """
     interface = getattr(data, name)
     kind = type(data).__name__
     if not isinstance(interface, dict):
@@ -151,7 +153,7 @@ def interface_of(data, name="__array_interface__"):
 
 
 def from_cuda(data):
-    """A tensor over the memory of a device that __cuda_array_interface__ tells of. The current stream waits for the one that it names."""
+    """Returns a tensor over the device memory of __cuda_array_interface__. The current stream waits for the stream that it contains."""
     name = "__cuda_array_interface__"
     interface = getattr(data, name)
     if isinstance(interface, dict) and interface.get("mask") is not None:
@@ -166,8 +168,7 @@ def from_cuda(data):
 
 
 def from_interface(data, name="__array_interface__", device="cpu"):
-    """A tensor over the memory that an array interface tells of, or over a copy where elements lie as no tensor's do: backwards, or at
-    addresses that are not aligned."""
+    """Returns a tensor over the memory of an array interface, or over a copy for negative strides and unaligned elements."""
     text, size, stride, address, read_only = interface_of(data, name)
     dtype = FROM_TYPESTR.get(text)
     if dtype is None:
@@ -202,7 +203,7 @@ def from_interface(data, name="__array_interface__", device="cpu"):
 
 
 def reachable(tensor, what):
-    """Refuses tensors whose memory other libraries cannot read."""
+    """Raises TypeError for tensors whose memory other libraries cannot read."""
     if tensor.layout is not _dtypes.strided:
         raise TypeError(f"can't convert {tensor.layout} layout tensor to {what}. Use Tensor.to_dense() first.")
     if tensor.device.type != "cpu":
@@ -214,12 +215,12 @@ def reachable(tensor, what):
 
 
 def resolved(tensor):
-    """The tensor with its elements computed, where they are conjugates or negatives of what its memory has."""
+    """Returns the tensor with conjugation and negation computed."""
     return tensor.resolve_conj().resolve_neg()
 
 
 def lendable(tensor):
-    """A tensor for an array, which has no gradient: what requires one lends its memory where no calls are recorded."""
+    """Returns a tensor to export as an array. A tensor that requires grad is exported only if grad mode is disabled."""
     if tensor.is_conj():
         raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
     if tensor.is_neg():
@@ -232,17 +233,16 @@ def lendable(tensor):
 
 
 def strides_of(tensor):
-    """The strides of an array interface, in bytes; None of elements that lie one after the other."""
+    """Returns the strides of an array interface in bytes; None for contiguous elements."""
     return None if tensor.is_contiguous() else tuple(s * tensor.itemsize for s in tensor.stride())
 
 
 class NotLentError(AttributeError, RuntimeError):
-    """There is no array interface, as hasattr() tells who looks for one."""
+    """The tensor has no array interface; hasattr() returns False."""
 
 
 def lend(tensor):
-    """What an array needs that uses a tensor's memory from now on: a tensor that holds it whatever becomes of this one, and its
-    array interface."""
+    """Returns a tensor that keeps the memory alive for the array, and its array interface."""
     try:
         reachable(tensor, "numpy")
         with in_name_of("numpy"):
@@ -261,7 +261,7 @@ def lend(tensor):
 
 
 def array_interface(tensor):
-    """The array interface, for libraries that keep the tensor: it keeps what it has lent."""
+    """Returns the array interface. The tensor keeps the exported memory."""
     held, interface = lend(tensor)
     try:
         kept = tensor._lent
@@ -272,7 +272,7 @@ def array_interface(tensor):
 
 
 def cuda_array_interface(tensor):
-    """The array interface of memory on a CUDA device, which the consumer reads behind what the current stream was given."""
+    """Returns the array interface of memory on a CUDA device. The consumer must order its reads after the current stream."""
     if not tensor.is_cuda:
         raise AttributeError(
             f"Can't get __cuda_array_interface__ on non-CUDA tensor on {tensor.device}. "
@@ -294,7 +294,7 @@ def cuda_array_interface(tensor):
 
 
 class View:
-    """What NumPy keeps as the owner of a tensor's memory."""
+    """The base object of a NumPy array over a tensor's memory."""
 
     __slots__ = ("held", "__array_interface__")
 
@@ -304,12 +304,12 @@ class View:
 
 @_direct.getter(_direct.BYTES, "tensor_hold")
 def raw_bytes(tensor):
-    """The elements' bytes in row-major order."""
+    """Returns the bytes of the elements in row-major order."""
     return raw_bytes(resolved(tensor.cpu()).contiguous()) if tensor.numel() else b""
 
 
 def elements(tensor):
-    """The bytes of a tensor's elements, for tobytes() and bytes()."""
+    """Returns the bytes of the elements, for tobytes() and bytes()."""
     if tensor.layout is not _dtypes.strided:
         raise NotImplementedError(f"tobytes is not implemented for {tensor.layout.name} tensors; to_dense() converts")
     if tensor.is_quantized:
@@ -325,11 +325,11 @@ def strides(tensor):
     return tuple(step * tensor.dtype.itemsize for step in tensor.stride())
 
 
-WRITABLE = 1  # what a consumer of a buffer asks for, as in Python's C interface
+WRITABLE = 1  # flags of a buffer request, as in Python's C API
 
 
 def no_buffer(tensor, flags):
-    """Refuses to lend a buffer of the kind that a consumer asks for, in the words that tell why."""
+    """Raises BufferError with the reason why a buffer of the requested kind is not available."""
     try:
         reachable(tensor, "a buffer")
     except TypeError as error:
@@ -346,7 +346,7 @@ def no_buffer(tensor, flags):
 
 
 def storage_of_buffer(buffer, byte_order, count, offset, dtype):
-    """A storage of a copy of a buffer's elements in the machine's byte order."""
+    """Returns a storage with a copy of the elements of a buffer in native byte order."""
     if byte_order not in ("native", "little", "big"):
         raise ValueError(f"from_buffer: byte_order is '{byte_order}'; expected 'native', 'little' or 'big'")
     raw = memoryview(buffer).cast("B")[offset:]

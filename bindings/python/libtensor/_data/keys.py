@@ -1,4 +1,4 @@
-"""What may stand between the brackets of x[...], turned into what the library knows: sequences and arrays become tensors."""
+"""Converts the key of x[...] to values that the library accepts: sequences and arrays become tensors."""
 
 from .._base import dtypes as _dtypes
 from .._base.warnings import warn
@@ -10,7 +10,7 @@ KNOWN = {bool, type(None), type(Ellipsis)}
 
 
 def plain(key):
-    """A key of ints, slices, bools, tensors, None and Ellipsis: a tuple of them, or one."""
+    """Returns a key of ints, slices, bools, tensors, None and Ellipsis: a tuple of them, or one."""
     if isinstance(key, tuple):
         return tuple(map(item, key))
     if key.__class__ is list and stands_for_tuple(key):
@@ -23,12 +23,12 @@ def plain(key):
 
 
 def converted(key, function, argument):
-    """The plain key, for the arguments of a call."""
+    """Returns the converted key as the arguments of a call."""
     return plain(key)
 
 
 def stands_for_tuple(key):
-    """Tells whether a list counts as a tuple, as in PyTorch: a short one that has more than numbers."""
+    """Returns whether a list is treated as a tuple, as in PyTorch: a short list with other items than numbers."""
     return len(key) < 32 and any(isinstance(k, (Tensor, slice)) or k is None or k is Ellipsis or is_sequence(k) for k in key)
 
 
@@ -48,19 +48,19 @@ def item(k):
 
 
 def backwards(key):
-    """Tells whether a plain key has a slice with a negative step."""
+    """Returns whether a key has a slice with a negative step."""
     return any(k.__class__ is slice and k.step is not None and k.step < 0 for k in (key if isinstance(key, tuple) else (key,)))
 
 
 def width(k):
-    """How many dimensions a part of a plain key is about."""
+    """Returns the number of dimensions that an item of a key indexes."""
     if k is None or k is Ellipsis or isinstance(k, bool):
         return 0
     return k.dim() if isinstance(k, Tensor) and k.dtype in MASKS else 1
 
 
 def forwards(tensor, key):
-    """What slices with negative steps take of a tensor, in its own order; the dimensions that they reverse; the key for what comes of that."""
+    """Replaces slices with negative steps by positive ones. Returns the key, the dimensions to reverse, and the key for the result."""
     parts = key if isinstance(key, tuple) else (key,)
     left = tensor.dim() - sum(map(width, parts))
     if left < 0:
@@ -79,7 +79,7 @@ def forwards(tensor, key):
 
 
 def bound(value):
-    """A slice's start, stop or step."""
+    """Returns the start, stop or step of a slice."""
     if value is None:
         return None
     if not hasattr(value, "__index__"):
@@ -89,12 +89,14 @@ def bound(value):
 
 MASKS = {_dtypes.bool_, _dtypes.uint8}
 
-# Integers that are no dtype of index tensors, but positions as NumPy's. A tensor of uint8 is a mask, an array of it is not.
+# Integer dtypes that index tensors do not have, but NumPy's index arrays do. A uint8 tensor is a mask, a uint8 array is not.
 POSITIONS = {_dtypes.int8, _dtypes.int16, _dtypes.uint8}
 
 
 def listed(k):
-    """The index tensor of a sequence or of another library's array or column, on the CPU whatever the default device: it indexes tensors anywhere."""
+    """Returns the index tensor of a sequence, or of an array or column of another library, on the CPU for any default device: it can index
+    tensors on every device.
+    """
     if isinstance(k, (list, tuple, range)) or _create.is_array(k):
         none = isinstance(k, (list, tuple, range)) and not k
         made = _create.tensor(k, dtype=_dtypes.int64 if none else None, device="cpu")

@@ -14,7 +14,7 @@ options = dict(OPTIONS)
 
 
 def whole(name, value):
-    """The option as an int of at least 0."""
+    """Returns the option as a nonnegative int."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"set_printoptions(): argument '{name}' must be int, not {type(value).__name__}")
     if operator.index(value) < 0:
@@ -23,7 +23,7 @@ def whole(name, value):
 
 
 def bound(name, value, least):
-    """The option, a limit that can be a fraction or infinity, as an int of at least `least`. NaN limits nothing."""
+    """Returns the option, a limit that can be a fraction or infinite, as an int of at least `least`. NaN is no limit."""
     if isinstance(value, (bool, str)) or not hasattr(value, "__index__") and not hasattr(value, "__float__"):
         raise TypeError(f"set_printoptions(): argument '{name}' must be a number, not {type(value).__name__}")
     limit = operator.index(value) if hasattr(value, "__index__") else float(value)
@@ -55,7 +55,7 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 
 def get_printoptions():
-    """The options that set_printoptions sets, by name.
+    """Returns the options of set_printoptions by name.
 
     >>> torch.get_printoptions()["precision"]
     4
@@ -64,12 +64,12 @@ def get_printoptions():
 
 
 def narrowed(name):
-    """The options for a text that begins with another name than tensor."""
+    """Returns the options for a printed form with another prefix than "tensor"."""
     return options | {"linewidth": max(options["linewidth"] + len("tensor") - len(name), 1)}
 
 
 def renamed(text, name):
-    """The printed form of a tensor with another name in front."""
+    """Returns the printed form of a tensor with another prefix."""
     longer = len(name) - len("tensor")
     first, *lines = text.split("\n")
     indent = " " * longer
@@ -77,6 +77,6 @@ def renamed(text, name):
 
 
 def with_contents(text, name, contents):
-    """The printed form of a tensor with another name and other elements."""
+    """Returns the printed form of a tensor with another prefix and contents."""
     end = text.rindex("]") + 1 if "]" in text else min(at for at in (text.find(","), len(text) - 1) if at > 0)
     return f"{'tensor' if name == 'Tensor' else name}({contents}{text[end:]}"

@@ -1,10 +1,10 @@
-"""How tensors are quantized: schemes, and what PyTorch has under names of its own."""
+"""Quantization schemes, and functions whose names in PyTorch begin with an underscore."""
 
 from .._base.dtypes import NAMES
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 
-# What PyTorch has under names with a _ before.
+# Functions whose names in PyTorch begin with an underscore.
 PRIVATE = (
     *("make_per_tensor_quantized_tensor", "make_per_channel_quantized_tensor", "choose_qparams_per_tensor"),
     *("empty_affine_quantized", "empty_per_channel_affine_quantized"),
@@ -13,7 +13,7 @@ PRIVATE = (
 
 
 def scheme(tensor):
-    """How the tensor is quantized: torch.per_tensor_affine or torch.per_channel_affine.
+    """Returns the quantization scheme: torch.per_tensor_affine or torch.per_channel_affine.
 
     >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.qint8).qscheme()
     torch.per_tensor_affine

@@ -1,4 +1,4 @@
-"""The methods of Generator, and the functions of the default one."""
+"""The methods of Generator, and functions of the default generator."""
 
 from weakref import WeakValueDictionary
 
@@ -7,7 +7,7 @@ from .._base.extend import extends
 from .._core.owner import Generator
 from .._gen import gen_functions as _f
 
-# Functions that have an underscore before their names, as in PyTorch.
+# Functions whose names in PyTorch begin with an underscore.
 PRIVATE = ("standard_gamma", "standard_gamma_grad", "sample_dirichlet", "dirichlet_grad")
 
 
@@ -27,14 +27,14 @@ class Generator:
         return _f.generator_engine(self)
 
     def manual_seed(self, seed):
-        """Restarts from `seed`; returns the generator."""
+        """Restarts the generator from `seed`, and returns it."""
         if not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed(): the seed must be an int, not {type(seed).__name__}")
         _f.generator_manual_seed(self, seed_number(seed))
         return self
 
     def seed(self):
-        """Restarts from a seed of the operating system's, and returns it."""
+        """Restarts the generator from a seed of the operating system, and returns the seed."""
         return _f.generator_seed(self) & (2**64 - 1)
 
     def initial_seed(self):
@@ -48,31 +48,31 @@ class Generator:
         return self
 
     def get_offset(self):
-        """The number of 32-bit words before those that a philox generator draws next."""
+        """Returns the offset of a philox generator: the number of 32-bit words that precede the next one."""
         return _f.generator_get_offset(self)
 
     def set_offset(self, offset):
-        """Lets a philox generator continue from an offset, a multiple of 4."""
+        """Sets the offset of a philox generator, a multiple of 4."""
         _f.generator_set_offset(self, offset)
 
     def clone_state(self):
-        """Another generator in the same state."""
+        """Returns a new generator with the same state."""
         return _f.generator_clone(self)
 
     def graphsafe_get_state(self):
-        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        """Raises NotImplementedError, as for every CPU generator: draws are not captured in graphs."""
         raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use get_state or clone_state")
 
     def graphsafe_set_state(self, state):
-        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        """Raises NotImplementedError, as for every CPU generator: draws are not captured in graphs."""
         raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use set_state")
 
     def philox_state(self, increment):
-        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        """Raises NotImplementedError, as for every CPU generator: draws are not captured in graphs."""
         raise NotImplementedError("philox_state is not supported in this Generator; use get_state")
 
     def __setstate__(self, state):
-        """Continues from (seed, offset, state), as PyTorch's files have it."""
+        """Restores (seed, offset, state), as in PyTorch's files."""
         seed, offset, numbers = state
         self.manual_seed(seed)
         if numbers is not None:
@@ -99,7 +99,7 @@ known = WeakValueDictionary()
 
 
 def default():
-    """The default generator, which is one object as long as anybody has it."""
+    """Returns the default generator, one object while it is referenced."""
     return known.get("default") or known.setdefault("default", _f.default_generator())
 
 
@@ -114,12 +114,12 @@ def manual_seed(seed):
 
 
 def seed():
-    """Restarts the default generator from a seed of the operating system's, and returns it."""
+    """Restarts the default generator from a seed of the operating system, and returns the seed."""
     return default().seed()
 
 
 def initial_seed():
-    """The seed that the default generator last started from.
+    """Returns the last seed of the default generator.
 
     >>> _ = torch.manual_seed(7)
     >>> torch.initial_seed()
@@ -129,7 +129,7 @@ def initial_seed():
 
 
 def get_rng_state():
-    """The default generator's state, a uint8 tensor.
+    """Returns the state of the default generator, a uint8 tensor.
 
     >>> state = torch.get_rng_state()
     >>> x = torch.rand(2)
@@ -141,12 +141,12 @@ def get_rng_state():
 
 
 def set_rng_state(new_state):
-    """Continues from a state of get_rng_state."""
+    """Restores a state of get_rng_state."""
     default().set_state(new_state)
 
 
 def thread_safe_generator():
-    """The generator of a data loader's thread: None, for the default one, as there are no such threads.
+    """Returns the generator of a data loader's thread: None, the default one.
 
     >>> x = torch.rand(2, generator=torch.thread_safe_generator())
     """

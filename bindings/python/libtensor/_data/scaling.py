@@ -1,4 +1,4 @@
-"""Steps of a gradient scaler, as functions of tensors."""
+"""Operations of gradient scalers, as functions of tensors."""
 
 from .._base import dtypes as _dtypes
 from .._core.modes import no_grad
@@ -7,10 +7,11 @@ from .._gen import gen_functions as _f
 
 @no_grad()
 def check_and_unscale(grads, found_inf, inv_scale):
-    """Multiplies gradients in place by `inv_scale`, and sets `found_inf`, a float32 tensor of one element, to 1 where an element of one is not finite
-    before that.
+    """Multiplies gradients in place by `inv_scale`, and sets `found_inf`, a float32 tensor of one element, to 1 if an element of a gradient
+    is not finite.
 
-    Raises RuntimeError for a `found_inf` or `inv_scale` of another size or dtype, NotImplementedError for gradients that are not floating-point.
+    Raises RuntimeError for a `found_inf` or `inv_scale` of another size or dtype, NotImplementedError for gradients that are not
+    floating-point.
     """
     for name, t in (("inv_scale", inv_scale), ("found_inf", found_inf)):
         if t.numel() != 1:
@@ -28,8 +29,8 @@ def check_and_unscale(grads, found_inf, inv_scale):
 
 @no_grad()
 def update_scale(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
-    """Multiplies the scale `self` in place by the backoff factor where `found_inf` is not 0, otherwise, every `growth_interval` calls, by the growth
-    factor unless that overflows. `growth_tracker` (int32) counts the calls since the scale changed. Returns `self`.
+    """Multiplies the scale `self` in place by the backoff factor if `found_inf` is not 0; otherwise, after `growth_interval` calls, by the
+    growth factor unless that overflows. `growth_tracker` (int32) counts the calls since the scale changed. Returns `self`.
     """
     for name, t in (("growth_tracker", growth_tracker), ("current_scale", self), ("found_inf", found_inf)):
         if t.numel() != 1:

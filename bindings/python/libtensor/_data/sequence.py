@@ -1,4 +1,4 @@
-"""What the library is to know of items of nested sequences that are neither Python's own numbers nor lists or tuples."""
+"""Conversion of items of nested sequences other than Python numbers, lists and tuples."""
 
 import ctypes
 import sys
@@ -10,13 +10,13 @@ from .._core.convert import NUMBERS
 from .._core.tensor import Tensor
 
 PLAIN = {list, tuple}
-UNKNOWN, SEQUENCES, ALONE = range(3)  # what other items at a depth are: not seen yet, sequences, numbers
+UNKNOWN, SEQUENCES, ALONE = range(3)  # kinds of the other items at a depth: unknown, sequences, numbers
 is_c_sequence = ctypes.pythonapi.PySequence_Check
 is_c_sequence.argtypes = (ctypes.py_object,)
 
 
 def is_sequence(value):
-    """Tells whether a value has elements by number: a list, a range, an array, or what else has __getitem__ and is no dict."""
+    """Returns whether a value is a sequence: a list, a range, an array, or another object with __getitem__ that is not a dict."""
     if type(value) in PLAIN:
         return True
     if isinstance(value, (Tensor, dict, str, bytes)) or type(value) in NUMBERS:
@@ -25,7 +25,7 @@ def is_sequence(value):
 
 
 def elements(value):
-    """The elements of a sequence, in a list."""
+    """Returns the elements of a sequence as a list."""
     if isinstance(value, Tensor) or hasattr(value, "__array_interface__"):
         return list(value)
     n = len(value)
@@ -35,18 +35,18 @@ def elements(value):
         raise ValueError(f"could not determine the shape of object type '{type(value).__name__}'") from error
 
 
-BASES = {"b": bool, "i": int, "u": int, "f": float, "c": complex}  # Python's class of a kind of NumPy's dtypes
+BASES = {"b": bool, "i": int, "u": int, "f": float, "c": complex}  # Python's class for a kind of NumPy dtypes
 SLOW_LIST = (
     "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single numpy.ndarray "
     "with numpy.array() before converting to a tensor."
 )
 
 
-ARRAYS, SCALARS = {}, {}  # what tensors have for a dtype of NumPy's, None for nothing, and for a class of its scalars
+ARRAYS, SCALARS = {}, {}  # the dtype for a NumPy dtype, None without one, and for the class of its scalars
 
 
 def dtype_of(numpy_dtype):
-    """The dtype that tensors have for one of NumPy's; None where they have none."""
+    """Returns the dtype for a NumPy dtype; None if there is none."""
     if numpy_dtype.kind not in BASES:
         return None
     if numpy_dtype not in ARRAYS:
@@ -55,8 +55,9 @@ def dtype_of(numpy_dtype):
 
 
 def of_array(value, first):
-    """The dtype of a NumPy array, and the nested lists of its elements; None for other values and for dtypes that tensors do not have. The
-    first array of a list warns."""
+    """Returns the dtype of a NumPy array and the nested lists of its elements; None for other values and dtypes. Warns for the first array
+    of a list.
+    """
     numpy = sys.modules.get("numpy")
     if numpy is None or type(value) is not numpy.ndarray or not value.ndim or dtype_of(value.dtype) is None:
         return None
@@ -66,13 +67,13 @@ def of_array(value, first):
 
 
 def of_scalar(value):
-    """The dtype of a NumPy scalar, its Python number and, where C converts others of its class, Python's class for them."""
+    """Returns the dtype of a NumPy scalar, its Python number and, if C can convert other instances of its class, the Python class for them."""
     dtype, base = SCALARS[type(value)]
     return (dtype, base(value), base) if base is not complex or isinstance(value, complex) else (dtype, base(value))
 
 
 def of_numpy(value):
-    """The dtype of a NumPy number, and its Python number; None for what is no such number."""
+    """Returns the dtype of a NumPy number and its Python number; None for other values."""
     found = getattr(value, "dtype", None)
     if found is None or getattr(value, "ndim", 1) or not isinstance(getattr(found, "name", None), str):
         return None
@@ -87,7 +88,7 @@ def of_numpy(value):
 
 
 def of_tensor(value, dtype):
-    """The dtype of a tensor of one element, and its number."""
+    """Returns the dtype of a tensor of one element, and its number."""
     broken = value.is_floating_point() or value.is_complex()
     if value.numel() == 1 and not (broken and dtype in _dtypes.INTEGERS):
         return value.dtype, value.item()
@@ -98,13 +99,13 @@ def of_tensor(value, dtype):
 
 
 def of_subclass(value):
-    """The number of an object of a subclass of a number's class, which says no more of a dtype than that."""
+    """Returns the number of an instance of a subclass of a number class."""
     base = next((base for base in (int, float, complex) if isinstance(value, base)), None)
     return base and (None, base(value))
 
 
 def converted(value, dtype):
-    """The number that an object only knows how to become for a given dtype."""
+    """Returns the number that an object converts to for a given dtype."""
     name = type(value).__name__
     if dtype is None:
         raise RuntimeError(f"Could not infer dtype of {name}")
@@ -116,10 +117,10 @@ def converted(value, dtype):
 
 
 def item(value, dtype, depth, known):
-    """The elements of a sequence, in a list, or the dtype, None where it says nothing of one, and the Python number of an element, or the
-    nested lists of an array. A third item is Python's class for the values, where all of the same class are converted alike.
+    """Returns the elements of a sequence as a list; or the dtype (None if it has none) and the Python number of an element, or the nested
+    lists of an array. A third item is the Python class of the values, if all instances of the class convert alike.
 
-    `dtype` is the tensor's, where it is given, and `known` what the other items at this depth are.
+    `dtype` is the dtype of the tensor, if it is given, and `known` the kind of the other items at this depth.
     """
     if type(value) in SCALARS:
         return of_scalar(value)

@@ -1,4 +1,4 @@
-"""Sparse tensors from Python data: parts may be tensors, sequences or arrays of other libraries."""
+"""Sparse tensors from Python data: indices and values may be tensors, sequences or arrays of other libraries."""
 
 from .._base.dtypes import int32, int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._base.errors import in_name_of
@@ -19,9 +19,10 @@ def _indices(data, device):
 def sparse_coo_tensor(
     indices=None, values=None, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, is_coalesced=None
 ):
-    """A tensor of layout sparse_coo: a column of `indices` and a row of `values` for each entry; without entries where `size` is all.
+    """Returns a sparse COO tensor from `indices`, with a column for each entry, and `values`, with a row for each; from `size` alone, one
+    without entries.
 
-    Indices are always checked. Entries of the same place add up.
+    Indices are always checked. Entries with equal indices are summed.
 
     >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
@@ -54,7 +55,7 @@ def sparse_compressed_tensor(
     requires_grad=False,
     check_invariants=None,
 ):
-    """A tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. Indices are always checked.
+    """Returns a tensor of `layout` sparse_csr, sparse_csc, sparse_bsr or sparse_bsc. Indices are always checked.
 
     >>> torch.sparse_compressed_tensor([0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0], (2, 2), layout=torch.sparse_csr).to_dense()
     tensor([[1., 2.],
@@ -68,7 +69,7 @@ def sparse_compressed_tensor(
 
 
 def sparse_csr_tensor(crow_indices, col_indices, values, size=None, **options):
-    """A tensor of compressed rows; the options are those of sparse_compressed_tensor.
+    """Returns a sparse CSR tensor; the options are those of sparse_compressed_tensor.
 
     >>> torch.sparse_csr_tensor([0, 2, 3], [0, 1, 1], [1.0, 2.0, 3.0]).to_dense()
     tensor([[1., 2.],
@@ -79,7 +80,7 @@ def sparse_csr_tensor(crow_indices, col_indices, values, size=None, **options):
 
 
 def sparse_csc_tensor(ccol_indices, row_indices, values, size=None, **options):
-    """A tensor of compressed columns; the options are those of sparse_compressed_tensor.
+    """Returns a sparse CSC tensor; the options are those of sparse_compressed_tensor.
 
     >>> torch.sparse_csc_tensor([0, 1, 3], [0, 0, 1], [1.0, 2.0, 3.0]).to_dense()
     tensor([[1., 2.],
@@ -90,7 +91,7 @@ def sparse_csc_tensor(ccol_indices, row_indices, values, size=None, **options):
 
 
 def sparse_bsr_tensor(crow_indices, col_indices, values, size=None, **options):
-    """A tensor of compressed rows of blocks; the options are those of sparse_compressed_tensor.
+    """Returns a sparse BSR tensor; the options are those of sparse_compressed_tensor.
 
     >>> torch.sparse_bsr_tensor([0, 1], [1], [[[1, 2], [3, 4]]], (2, 4)).to_dense()
     tensor([[0, 0, 1, 2],
@@ -101,7 +102,7 @@ def sparse_bsr_tensor(crow_indices, col_indices, values, size=None, **options):
 
 
 def sparse_bsc_tensor(ccol_indices, row_indices, values, size=None, **options):
-    """A tensor of compressed columns of blocks; the options are those of sparse_compressed_tensor.
+    """Returns a sparse BSC tensor; the options are those of sparse_compressed_tensor.
 
     >>> torch.sparse_bsc_tensor([0, 1], [1], [[[1, 2], [3, 4]]], (4, 2)).to_dense()
     tensor([[0, 0],
@@ -114,7 +115,7 @@ def sparse_bsc_tensor(ccol_indices, row_indices, values, size=None, **options):
 
 
 def new(like, args, device):
-    """Tensor.new of a tensor of layout sparse_coo: of sizes, without entries, or of indices, values and sizes."""
+    """Tensor.new of a sparse COO tensor: from sizes, without entries, or from indices, values and sizes."""
     if like.layout is not sparse_coo:
         raise RuntimeError(f"new: a tensor of layout {like.layout} is made of parts of its own; see sparse_compressed_tensor()")
     if len(args) in (2, 3) and isinstance(args[0], Tensor):
@@ -126,22 +127,26 @@ def new(like, args, device):
 
 
 def validate_coo(indices, values, size, is_coalesced=None):
-    """Refuses parts that sparse_coo_tensor() refuses."""
+    """Raises the errors of sparse_coo_tensor() for invalid indices and values."""
     sparse_coo_tensor(indices, values, size, is_coalesced=is_coalesced)
 
 
 def validate_compressed(compressed_indices, plain_indices, values, size, layout):
-    """Refuses parts that sparse_compressed_tensor() refuses."""
+    """Raises the errors of sparse_compressed_tensor() for invalid indices and values."""
     sparse_compressed_tensor(compressed_indices, plain_indices, values, size, layout=layout)
 
 
 def compressed_rows(input, size, *, out_int32=False):
-    """Where the entries of each of `size` rows begin, their number last, of the row of each entry, in order."""
+    """Returns the compressed row indices: for each of `size` rows its first entry, and the number of entries at the end. `rows` are the
+    sorted row indices.
+    """
     return _f.searchsorted(input, _f.arange(size + 1, dtype=input.dtype, device=input.device)).to(int32 if out_int32 else int64)
 
 
 def coordinates(crow_indices, col_indices, *, out_int32=False, transpose=False):
-    """The batches, rows and columns of the entries of compressed rows, a column for each; with `transpose`, those of compressed columns."""
+    """Returns the batch, row and column indices of the entries of compressed rows, a column for each; with `transpose`, of compressed
+    columns.
+    """
     each = _f.arange(col_indices.shape[-1], dtype=crow_indices.dtype, device=crow_indices.device).expand(col_indices.shape).contiguous()
     rows = _f.searchsorted(crow_indices[..., 1:].contiguous(), each, right=True).to(col_indices.dtype)
     places = [col_indices, rows] if transpose else [rows, col_indices]

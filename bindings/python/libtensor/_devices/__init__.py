@@ -1,1 +1,1 @@
-"""Accelerators, their streams and generators; pools of threads."""
+"""Accelerators, their streams and generators, and thread pools."""

@@ -1,4 +1,4 @@
-"""The default generators of CUDA devices, for torch.cuda: they count (docs/random.md), and torch.manual_seed restarts them too."""
+"""The default generators of CUDA devices, for torch.cuda: counter-based (docs/random.md), and reset by torch.manual_seed."""
 
 from .._base.device import device as _device
 from .._data.random import seed_number
@@ -15,7 +15,7 @@ def _generator(device=None):
 
 
 def generators():
-    """The default generators of all devices."""
+    """Returns the default generators of all devices."""
     return tuple(_generator(index) for index in range(_asked.device_count()))
 
 
@@ -34,38 +34,38 @@ def manual_seed_all(seed):
 
 
 def seed():
-    """Restarts the current device's generator from a seed of the operating system's; without a device it has no effect."""
+    """Restarts the current device's generator from a seed of the operating system; without a device it has no effect."""
     if _asked.is_available():
         _generator().seed()
 
 
 def seed_all():
-    """Restarts the generators of all devices from one seed of the operating system's."""
+    """Restarts the generators of all devices from one seed of the operating system."""
     if _asked.is_available():
         manual_seed_all(_generator().seed())
 
 
 def initial_seed():
-    """The seed that the current device's generator last started from."""
+    """Returns the last seed of the current device's generator."""
     return _generator().initial_seed()
 
 
 def get_rng_state(device="cuda"):
-    """The state of a device's generator, a uint8 tensor of the CPU."""
+    """Returns the state of a device's generator, a uint8 tensor on the CPU."""
     return _generator(device).get_state()
 
 
 def get_rng_state_all():
-    """The states of the generators of all devices."""
+    """Returns the states of the generators of all devices."""
     return [generator.get_state() for generator in generators()]
 
 
 def set_rng_state(new_state, device="cuda"):
-    """Continues from a state of get_rng_state."""
+    """Restores a state of get_rng_state."""
     _generator(device).set_state(new_state)
 
 
 def set_rng_state_all(new_states):
-    """Continues from the states of get_rng_state_all."""
+    """Restores the states of get_rng_state_all."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)

@@ -1,4 +1,4 @@
-"""Streams and events of CUDA devices: queues of work, and marks among it."""
+"""Streams and events of CUDA devices."""
 
 from contextlib import suppress
 
@@ -9,10 +9,10 @@ from .._gen import gen_functions as _f
 
 
 class Stream:
-    """A queue of a device's work, which is done in order and independently of other streams.
+    """A queue of a device, whose operations execute in order and independently of other streams.
 
-    `priority` is 0 or smaller; smaller numbers go first. There are 32 streams of each priority, which are given out in turn. As a context
-    manager it is the current one, and its device the current device, in calls of the same thread.
+    `priority` is 0 or negative; lower numbers have higher priority. A device has 32 streams of each priority, which are assigned in turn.
+    As a context manager it is the current stream, and its device the current device, of the calling thread.
     """
 
     __slots__ = ("stream_id", "device", "priority")
@@ -27,40 +27,40 @@ class Stream:
 
     @property
     def cuda_stream(self):
-        """The driver's handle, for other libraries."""
+        """The driver's handle (cudaStream_t), for other libraries."""
         return _f.stream_handle(self.stream_id)
 
     native_handle = _as_parameter_ = cuda_stream
 
     @staticmethod
     def priority_range():
-        """The least and the greatest priority, which is the smaller number."""
+        """Returns the least and the greatest priority, which is the lower number."""
         return tuple(_f.stream_priorities(_device("cuda")))
 
     def query(self):
-        """Whether all work that the stream was given is done."""
+        """Returns whether all submitted operations have completed."""
         return _f.stream_query(self.stream_id)
 
     def synchronize(self):
-        """Waits until all work that the stream was given is done."""
+        """Waits until all submitted operations have completed."""
         _f.stream_synchronize(self.stream_id)
 
     def wait_stream(self, stream):
-        """Has the work to come wait for all that another stream was given till now."""
+        """Makes future operations wait for the operations that were submitted to another stream."""
         _f.stream_wait_stream(self.stream_id, checked(stream, Stream, "wait_stream", "stream").stream_id)
 
     def wait_event(self, event):
-        """Has the work to come wait for what an event was recorded behind."""
+        """Makes future operations wait for an event."""
         checked(event, Event, "wait_event", "event").wait(self)
 
     def record_event(self, event=None):
-        """Records an event, a new one unless given, behind all that the stream was given till now."""
+        """Records an event, by default a new one, after the submitted operations, and returns it."""
         event = Event() if event is None else checked(event, Event, "record_event", "event")
         event.record(self)
         return event
 
     def is_capturing(self):
-        """False: there are no graphs in this version."""
+        """Returns False: CUDA graphs are not supported."""
         return False
 
     def __enter__(self):
@@ -84,7 +84,7 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """A stream that another library made, and keeps until the process ends, by the driver's handle."""
+    """A stream that another library created, from the driver's handle. The other library must keep it until the process ends."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ class ExternalStream(Stream):
 
 
 class Event:
-    """A mark among the work of streams. With `enable_timing` it has the time for elapsed_time()."""
+    """A marker in a stream. With `enable_timing`, elapsed_time() is available."""
 
     __slots__ = ("_id", "_device", "__weakref__")
 
@@ -105,42 +105,42 @@ class Event:
 
     def __del__(self, free=_f.event_free):
         if self._id is not None:
-            with suppress(RuntimeError):  # of a device that is lost
+            with suppress(RuntimeError):  # the context of the device is lost
                 free(self._id)
 
     @property
     def device(self):
-        """The device that the event was recorded on; None before."""
+        """The device of the stream in which the event was recorded; None before."""
         return self._device
 
     @property
     def cuda_event(self):
-        """The driver's handle, for other libraries; 0 before the event is recorded."""
+        """The driver's handle (cudaEvent_t), for other libraries; 0 before the event is recorded."""
         return _f.event_handle(self._id)
 
     event_id = _as_parameter_ = cuda_event
 
     def record(self, stream=None):
-        """Sets the event behind all that a stream, the current one unless given, was given till now."""
+        """Records the event in a stream, by default in the current one, after the submitted operations."""
         stream = current_stream() if stream is None else checked(stream, Stream, "record", "stream")
         _f.event_record(self._id, stream.stream_id)
         self._device = stream.device
 
     def wait(self, stream=None):
-        """Has the work to come of a stream, the current one unless given, wait for the event."""
+        """Makes future operations of a stream, by default of the current one, wait for the event."""
         stream = current_stream() if stream is None else checked(stream, Stream, "wait", "stream")
         _f.stream_wait_event(stream.stream_id, self._id)
 
     def query(self):
-        """Whether the work before the event is done; true for an event that was not recorded."""
+        """Returns whether the operations before the event have completed; True for an event that was not recorded."""
         return _f.event_query(self._id)
 
     def synchronize(self):
-        """Waits for the work before the event."""
+        """Waits for the operations before the event."""
         _f.event_synchronize(self._id)
 
     def elapsed_time(self, end_event):
-        """The milliseconds from this event to another. Both have timing, and their work is done."""
+        """Returns the milliseconds from this event to another one. Both require enable_timing and must have completed."""
         return _f.event_elapsed_time(self._id, checked(end_event, Event, "elapsed_time", "end_event")._id)
 
     def __repr__(self):
@@ -148,14 +148,14 @@ class Event:
 
 
 def checked(value, kind, function, argument):
-    """A stream or an event that a function was given."""
+    """Returns the stream or event that was passed to a function. Raises TypeError for other values."""
     if isinstance(value, kind):
         return value
     raise wrong_type(function, argument, f"torch.cuda.{kind.__name__}", value)
 
 
 def cuda(value=None):
-    """The CUDA device that a device, an index, or None for the current one, names."""
+    """Returns the CUDA device of a device, an index, or None for the current one."""
     found = _device("cuda") if value is None else _device("cuda", value) if isinstance(value, int) else _device(value)
     if found.type != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {found}")
@@ -163,29 +163,29 @@ def cuda(value=None):
 
 
 def current_stream(device=None):
-    """The stream in which calls of this thread leave their work for a device."""
+    """Returns the current stream of the calling thread on a device."""
     return Stream(stream_id=_f.stream_current(cuda(device)))
 
 
 def default_stream(device=None):
-    """The stream of a device that every thread begins with."""
+    """Returns the default stream of a device, with which every thread starts."""
     return Stream(stream_id=_f.stream_default(cuda(device)))
 
 
 def set_stream(stream):
-    """Makes a stream, and its device, current for calls of this thread; nothing for None."""
+    """Sets the current stream, and its device, of the calling thread. None has no effect."""
     if stream is not None:
         _f.stream_set_current(checked(stream, Stream, "set_stream", "stream").stream_id)
         _f.device_set_current(stream.device)
 
 
 def get_stream_from_external(data_ptr, device=None):
-    """The stream behind a handle of the driver's."""
+    """Returns the stream of a driver's handle."""
     return ExternalStream(data_ptr, device)
 
 
 class StreamContext:
-    """Makes a stream current: `with torch.cuda.stream(s):`; nothing for None."""
+    """A context manager in which a stream is current: `with torch.cuda.stream(s):`. None has no effect."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -200,12 +200,12 @@ class StreamContext:
 
 
 def stream(stream):
-    """A context manager in which a stream and its device are current."""
+    """Returns a context manager in which a stream and its device are current."""
     return StreamContext(stream)
 
 
 class device:
-    """A context manager in which a device is the current one: `with torch.cuda.device(1):`. Nothing for None and negative indices."""
+    """A context manager in which a device is current: `with torch.cuda.device(1):`. None and negative indices have no effect."""
 
     def __init__(self, device):
         negative = isinstance(device, int) and device < 0
@@ -224,7 +224,7 @@ class device:
 
 
 class device_of(device):
-    """A context manager in which the device of a tensor or a storage is the current one; nothing for those on the CPU."""
+    """A context manager in which the device of a tensor or a storage is current; CPU tensors have no effect."""
 
     def __init__(self, obj):
         super().__init__(obj.get_device() if obj.is_cuda else -1)

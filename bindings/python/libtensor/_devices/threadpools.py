@@ -1,4 +1,6 @@
-"""threadpoolctl lists the library and limits its threads, whichever of the two packages is imported first; it is not needed."""
+"""Integration with threadpoolctl, which lists the library and limits its threads, in either order of the imports. threadpoolctl is
+optional.
+"""
 
 import contextlib
 
@@ -8,9 +10,9 @@ from .._gen import gen_functions as _f
 
 
 def register(package):
-    """Makes the library known to threadpoolctl, which finds it by its file's name among those that the process has loaded."""
+    """Registers the library with threadpoolctl, which finds it by its file name among the loaded libraries."""
     if not hasattr(package, "register"):
-        return  # it is older than 3.2, and takes none
+        return  # versions before 3.2 have no register function
 
     class Controller(package.LibController):
         user_api = internal_api = "libtensor"

@@ -1,4 +1,4 @@
-"""What libtensor tells packages that look for it in a place of their own, once they are imported."""
+"""Registrations with other packages, after their import."""
 
 from importlib import import_module
 
@@ -7,7 +7,7 @@ from .._base.imported import when_imported
 
 ROOT = __name__.partition(".")[0]
 
-# Dask's modules, and what libtensor.dask offers them.
+# Dask's modules, and the functions of libtensor.dask that register tensors with them.
 DASK = {"dask.array.chunk_types": "types", "dask.array.dispatch": "chunks", "dask.sizeof": "sizes", "dask.tokenize": "tokens"}
 DASK["distributed.protocol.serialize"] = "frames"
 

@@ -18,10 +18,10 @@ from threading import RLock
 from .._base.imported import when_imported
 from .._base.torch_names import ROOT, TORCH, from_torch, is_within, to_torch
 
-VERSION = "2.15.0+libtensor"  # the version of PyTorch whose names libtensor has
+VERSION = "2.15.0+libtensor"  # the version of PyTorch that libtensor implements
 FUNCTORCH = "functorch"  # the top-level package, an alias of libtensor._functorch
-STAYS = "_rebuild_"  # functions that pickles of tensors call, which PyTorch does not have
-NUMPY = ("__array_function__", "__array_ufunc__")  # protocols of NumPy that PyTorch's tensors do not implement: its functions return arrays of them
+STAYS = "_rebuild_"  # functions that pickles of tensors call, and PyTorch lacks
+NUMPY = ("__array_function__", "__array_ufunc__")  # NumPy protocols that PyTorch's tensors do not implement: NumPy functions return arrays
 LOADERS = ("multiprocessing.spawn", "loky.backend.spawn", "joblib.externals.loky.backend.spawn")
 
 lock = RLock()
@@ -127,7 +127,7 @@ def give_name(name, module):
         if not isinstance(home, str) or not is_within(home, ROOT) or "._" in home:
             continue
         if not getattr(value, "__qualname__", "").startswith(STAYS):
-            with suppress(AttributeError, TypeError):  # an object whose class says where it is
+            with suppress(AttributeError, TypeError):  # an object whose class defines __module__
                 value.__module__ = to_torch(home)
 
 
@@ -146,7 +146,7 @@ def prepare_workers(spawn):
 
     def get_preparation_data(name, *args, **options):
         data = describe(name, *args, **options)
-        if name == "ignore":  # for the server of forkserver, which would import the program without the name; its workers import it
+        if name == "ignore":  # for the forkserver process, which would import the program without the name; its workers import it
             return {key: value for key, value in data.items() if not key.startswith(("init_main", "main_path"))}
         return {ROOT: InWorker(), **data}
 
@@ -187,7 +187,7 @@ def install_as_torch():
         package.__name__ = TORCH
         for name in NUMPY:
             delattr(package.Tensor, name)
-        package.meshgrid.__kwdefaults__ = {"indexing": None}  # a Python function in PyTorch, whose defaults packages read
+        package.meshgrid.__kwdefaults__ = {"indexing": None}  # a Python function in PyTorch: packages read its defaults
         package.__version__ = import_module(ROOT + ".torch_version").TorchVersion(VERSION)
         import_module(ROOT + ".version").__version__ = VERSION
         sys.meta_path.insert(0, Finder)

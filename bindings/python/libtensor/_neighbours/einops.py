@@ -1,4 +1,4 @@
-"""The backend by which einops works on tensors: it finds the subclasses of its AbstractBackend."""
+"""The backend of einops for tensors, which einops finds among the subclasses of its AbstractBackend."""
 
 from einops._backends import AbstractBackend
 
@@ -6,7 +6,7 @@ from .._core.tensor import Tensor
 from .._data.dlpack import from_numpy
 from .._gen import gen_functions as _f
 
-# What reduces several dimensions at once, by einops' names; prod takes one after the other.
+# Functions that reduce several dimensions at once, by einops' names; prod reduces one after the other.
 REDUCTIONS = {"min": _f.amin, "max": _f.amax, "sum": _f.sum, "mean": _f.mean, "any": _f.any, "all": _f.all}
 
 

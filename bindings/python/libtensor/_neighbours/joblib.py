@@ -1,4 +1,4 @@
-"""How joblib sends tensors to its workers, keeps them in files, and tells equal ones by a hash."""
+"""joblib: tensors in its workers and files, and their hashes."""
 
 from joblib.externals.loky.backend.reduction import register
 from joblib.hashing import Hasher
@@ -11,14 +11,14 @@ from .._data.interop import TYPES
 
 
 def is_plain(tensor):
-    """Tells whether a tensor is no more than its elements."""
+    """Returns whether a tensor is fully described by its elements."""
     if tensor.layout is not strided or tensor.device.type != "cpu" or tensor.is_quantized:
         return False
     return not (tensor.requires_grad or tensor.has_names() or tensor.__dict__)
 
 
 def reduce(tensor):
-    """A tensor's pickle, by way of an array: joblib maps large ones for workers, which have it but once, and those of files if asked."""
+    """Reduces a tensor to an array: joblib maps large arrays into workers, and files on request."""
     return (from_numpy, (tensor.numpy(),)) if tensor.dtype in TYPES and is_plain(tensor) else tensor.__reduce_ex__(2)
 
 
@@ -27,7 +27,7 @@ def dump(pickler, tensor):
 
 
 def identify(hasher, tensor):
-    """Gives a hash what makes tensors equal: the strides, which a pickle has, do not."""
+    """Hashes a tensor by dtype, shape and elements, but not by its strides, which a pickle contains."""
     if is_plain(tensor):
         hasher.save((Tensor, str(tensor.dtype), tuple(tensor.shape), tensor.tobytes()))
     else:

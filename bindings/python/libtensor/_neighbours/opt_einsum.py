@@ -1,4 +1,6 @@
-"""What opt_einsum calls on tensors. It looks for NumPy's forms of three functions in a module, which a table of its has for each package."""
+"""The functions that opt_einsum calls for tensors: it looks up three functions with NumPy's signatures in a module that is registered for
+each package.
+"""
 
 from opt_einsum.backends import dispatch
 

@@ -134,7 +134,7 @@ def run(make):
     except BaseException as error:
         error = error.with_traceback(without_ours(error.__traceback__))
         sys.excepthook(type(error), error, error.__traceback__)
-        sys.excepthook = lambda *printed: None  # the interpreter ends the process by the exception
+        sys.excepthook = lambda *printed: None  # the interpreter exits with the exception
         raise
 
 

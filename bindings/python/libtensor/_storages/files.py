@@ -1,4 +1,4 @@
-"""save and load: PyTorch's files; .npy and .npz, NumPy's."""
+"""save and load: PyTorch's file formats; .npy and .npz, NumPy's."""
 
 import contextlib
 import io
@@ -23,20 +23,20 @@ from .unpickling import Restricted, allowed, in_python3, loader_of, read_archive
 
 
 class UnpicklingError(pickle.UnpicklingError, RuntimeError):
-    """A file that load refuses. PyTorch raises either, by what is wrong with it."""
+    """A file that load cannot read. PyTorch raises one of both base classes, depending on the reason."""
 
 
 class NumPyFileError(ValueError, RuntimeError):
-    """A .npy or .npz file that is refused, with a ValueError as NumPy does."""
+    """An invalid .npy or .npz file, which NumPy reports as ValueError."""
 
 
 class EmptyFileError(EOFError, NumPyFileError, UnpicklingError):
-    """A file, or the rest of one, without a byte."""
+    """An empty file, or an empty rest of a file."""
 
 
 @contextlib.contextmanager
 def refusing(kind, function):
-    """Raises what the engine finds wrong with a file as an error of a kind, in the name of a function."""
+    """Raises the engine's errors for invalid files as errors of another class, with the name of a function."""
     try:
         with in_name_of(function):
             yield
@@ -51,20 +51,20 @@ def is_path(f):
 
 
 def with_path(function, *, f, **options):
-    """Refuses options that need a path where there is a file object."""
+    """Raises for options that require a path if `f` is a file object."""
     for name, value in options.items():
         if value and not is_path(f):
             raise ValueError(f"{function}(): {name} needs a path, not a file object")
 
 
 def path_of(f):
-    """The text of a path; bytes that are no UTF-8 are kept as Python keeps them."""
+    """Returns the string of a path; bytes that are not UTF-8 are kept by surrogateescape."""
     return os.fsdecode(os.fspath(f))
 
 
 @contextlib.contextmanager
 def writing(f):
-    """The path of a file that is written, which what the system finds wrong with it names."""
+    """Returns the path of a file to write, which errors of the system contain."""
     path = path_of(f)
     try:
         yield path
@@ -74,17 +74,17 @@ def writing(f):
 
 
 def readable(f):
-    """The path of a file that exists; raises what open() does otherwise."""
+    """Returns the path of an existing file; raises the errors of open() otherwise."""
     path = path_of(f)
     kind = os.stat(path).st_mode
-    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # opening others may wait for somebody to write
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # opening a pipe could block
         with open(path, "rb"):
             pass
     return path
 
 
 def opened(f, function, rest):
-    """The path of a file, or what `rest` reads of a file object; files without a byte are told from damaged ones."""
+    """Returns the path of a file, or the data that `rest` reads from a file object. Raises EmptyFileError for empty files."""
     if is_path(f):
         found = readable(f)
         about = os.stat(found)
@@ -98,7 +98,7 @@ def opened(f, function, rest):
 
 
 def write(f, data, function):
-    """Writes a file, which is in a uint8 tensor, to a file object."""
+    """Writes the bytes of a uint8 tensor to a file object."""
     if not hasattr(f, "write"):
         raise wrong_type(function, "f", "a path or a file object with write()", f)
     view = memoryview(data)
@@ -107,7 +107,7 @@ def write(f, data, function):
         if written is None:
             if isinstance(f, io.RawIOBase):
                 raise BlockingIOError(f"{function}(): f.write() would block, with {len(view)} bytes left to write")
-            return  # objects that do not count write everything
+            return  # objects that return no count write all bytes
         count = written.__index__()
         if not 0 < count <= len(view):
             raise OSError(f"{function}(): f.write() gave {count} for {len(view)} bytes; it must tell how many it wrote, at least one")
@@ -115,7 +115,7 @@ def write(f, data, function):
 
 
 def read(f, function):
-    """The rest of a file object as a uint8 tensor."""
+    """Returns the rest of a file object as a uint8 tensor."""
     if isinstance(f, (bytes, bytearray, memoryview)):
         return from_bytes(f)
     if not hasattr(f, "read"):
@@ -130,7 +130,7 @@ def read(f, function):
 
 
 def fill(f, data, at, function):
-    """Reads into a uint8 tensor from a place on, as far as the file object goes, and gives the place that it came to."""
+    """Reads from a file object into a uint8 tensor from an offset on, and returns the offset of the end."""
     view = memoryview(data)
     while at < len(view):
         rest = view[at:]
@@ -153,7 +153,7 @@ def fill(f, data, at, function):
 
 
 def checked(data, function):
-    """What read() gave, which must be bytes."""
+    """Returns the result of read(). Raises TypeError unless it is bytes."""
     if data is None:
         raise BlockingIOError(f"{function}(): f.read() would block")
     if not isinstance(data, (bytes, bytearray, memoryview)):
@@ -172,16 +172,17 @@ def from_bytes(data):
 
 
 def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True, *, compact=False, progress=False):
-    """Saves any object in PyTorch's file format: torch.load reads the file.
+    """Saves an object in PyTorch's file format, which torch.load reads.
 
-    `pickle_module` pickles the object with `pickle_protocol`: classes and functions by name, where `libtensor.x` is `torch.x`, and other objects by
-    the methods of pickle's protocol. Nothing else is executed. The bytes of storages are records beside the pickle. By default load() reads
-    tensors and containers of them; a program that loads objects of other classes must allow these.
-    `f` is a path or a file object with write(). A file at a path is replaced at once: a crash at any moment leaves the
-    old one or the new one, whole. Tensors that share a storage share it after loading. As in PyTorch, a storage is saved
-    whole even where a tensor views a part of it; with `compact` only as far as the saved tensors reach. Without
-    `_use_new_zipfile_serialization` the file has the format before version 1.6.
-    With `progress`, which needs a path, a bar on stderr tells how far it is; a function is called instead, with the bytes so far and all of them.
+    `f` is a path or a file object with write(). A file at a path is replaced atomically. `pickle_module` pickles the object with
+    `pickle_protocol`: classes and functions by name, where `libtensor.x` becomes `torch.x`, other objects by the methods of the pickle
+    protocol; no other code is executed. By default load() reads tensors and containers of them; programs that load objects of other classes
+    must allow these. Tensors that share a storage share it after loading.
+
+    The whole storage of a tensor is saved, as in PyTorch; with `compact`, only the part that the saved tensors use. With
+    `_use_new_zipfile_serialization=False` the file has the format before version 1.6. `progress`, which requires a path, prints a progress
+    bar to stderr, or calls a function with the bytes written and the total.
+
     Raises pickle.PicklingError or TypeError for objects that cannot be pickled.
     """
     with_path("save", progress=progress, f=f)
@@ -211,12 +212,12 @@ TRUE = ("1", "y", "yes", "true")
 
 
 def is_yes(value):
-    """Whether the value of an environment variable, None for one that is not set, stands for yes."""
+    """Returns whether the value of an environment variable is true; None, for an unset variable, is false."""
     return value is not None and value.lower() in TRUE
 
 
 def restricts(weights_only, pickle_module):
-    """Whether a load makes tensors and allowed objects alone."""
+    """Returns whether a load is restricted to tensors and allowed classes."""
     forced, freed = is_yes(os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD")), is_yes(os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"))
     if forced and freed:
         raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
@@ -230,21 +231,22 @@ def restricts(weights_only, pickle_module):
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, progress=False, **pickle_load_args):
-    """Loads what save, or PyTorch's torch.save, has written, in any of PyTorch's formats.
+    """Loads an object from a file in any of PyTorch's formats.
 
-    `f` is a path or a file object with read(): where files follow each other in one that can seek, each call gives the next.
-    `map_location` tells where what was saved from a device goes: a device for all,
-    a dict of devices, or a function of a storage on the CPU and the place it was saved from that gives a storage, or None for that place. With
-    `mmap` the file at a path is mapped: bytes are read when they are used, checksums are not compared, writes stay
-    in this process, and the file must not shrink meanwhile.
-    By default, and with `weights_only`, nothing is executed: names other than those of tensors, storages, plain containers, and of what
-    serialization.add_safe_globals has allowed raise an error, as do damaged files: a pickle.UnpicklingError that is a
-    RuntimeError too, for empty files an EOFError, and a NotImplementedError for what PyTorch has and libtensor has not. Reading takes
-    memory in proportion to the file's size, within the memory limit.
-    With `weights_only=False`, or a `pickle_module`, the file is unpickled: it can make any object and execute any code. Use this for files from
-    a trusted source alone. The unpickler takes `pickle_load_args`, such as `encoding`. For a TorchScript archive, the result is an OrderedDict of
-    the tensors of its module by name.
-    With `progress`, which needs a path, a bar on stderr tells how far it is; a function is called instead, with the bytes so far and all of them.
+    `f` is a path or a file object with read(): of several consecutive files in a seekable one, each call loads the next. `map_location`
+    selects the device of tensors: a device for all, a dict of devices, or a function of a storage on the CPU and its saved location that
+    returns a storage, or None for the saved location. With `mmap` the file at a path is mapped: bytes are read when they are used,
+    checksums are not verified, writes stay in this process, and the file must not be truncated.
+
+    With `weights_only=True`, the default, no code is executed: names other than those of tensors, storages, plain containers, and those
+    allowed by serialization.add_safe_globals raise pickle.UnpicklingError, which is also a RuntimeError, as do damaged files. Empty files
+    raise EOFError, features of PyTorch that libtensor does not support NotImplementedError. Memory use is proportional to the size of the
+    file, within the memory limit.
+
+    With `weights_only=False`, or a `pickle_module`, the file is unpickled, which can create any object and execute any code: use this for
+    files from trusted sources only. `pickle_load_args`, such as `encoding`, are passed to the unpickler. For a TorchScript archive, returns
+    an OrderedDict of the tensors of its module by name. `progress`, which requires a path, prints a progress bar to stderr, or calls a
+    function with the bytes read and the total.
     """
     if skipping.active:
         raise RuntimeError(
@@ -263,7 +265,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
 
 class Options:
-    """The defaults that serialization sets."""
+    """Defaults that serialization sets."""
 
     crc32 = True
 
@@ -272,19 +274,19 @@ options = Options()
 
 
 def beginning(found):
-    """The first bytes of a file."""
+    """Returns the first bytes of a file."""
     if is_path(found):
         with open(found, "rb") as file:
             return file.read(64)
     return bytes(memoryview(found)[:64])
 
 
-LEGACY = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # the number that files before version 1.6 begin with
+LEGACY = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"  # the magic number of files before version 1.6
 ARCHIVE = b"PK\x03\x04"
 
 
 def is_pickled(found):
-    """Whether a file is one whose objects unpickling makes: those of TorchScript and of other formats are read by the engine."""
+    """Returns whether a file must be unpickled: the engine reads TorchScript archives and other formats."""
     head = beginning(found)
     if head.startswith(ARCHIVE):
         return True
@@ -292,7 +294,7 @@ def is_pickled(found):
 
 
 def load_weights(f, found, size, map_location, mmap, arguments):
-    """Loads tensors and containers of them, and objects that the program has allowed."""
+    """Loads tensors, containers of them, and objects of allowed classes."""
     try:
         with refusing(UnpicklingError, "load"):
             return load_tensors(f, found, map_location, mmap)
@@ -313,7 +315,7 @@ def load_weights(f, found, size, map_location, mmap, arguments):
 
 
 def load_objects(f, found, size, map_location, mmap, unpickler, arguments):
-    """Unpickles a file's object."""
+    """Unpickles the object of a file."""
     restore = restorer(map_location)
     if not beginning(found).startswith(ARCHIVE):
         if mmap:
@@ -339,13 +341,13 @@ def load_objects(f, found, size, map_location, mmap, unpickler, arguments):
 
 
 def leave(f, back):
-    """Goes back in a file object to the end of what was loaded."""
+    """Moves a file object to the end of the loaded file."""
     if back < 0 and hasattr(f, "seek") and f.seekable():
         f.seek(back, os.SEEK_CUR)
 
 
 def load_tensors(f, found, map_location, mmap):
-    """What the engine reads of a file: tensors and containers of them."""
+    """Returns the tensors and containers that the engine reads from a file."""
     place = map_location
     if callable(map_location) and not isinstance(map_location, device):
         place = "cpu"
@@ -377,7 +379,7 @@ def load_tensors(f, found, map_location, mmap):
 
 
 def load_first(f, data, place):
-    """What _f.load_bytes gives of the rest of a file object: where several files follow each other, each call gives the next."""
+    """Returns the result of _f.load_bytes for the rest of a file object: of several consecutive files, each call loads the next one."""
     try:
         return _f.load_bytes(data, map_location=place)
     except RuntimeError:
@@ -390,12 +392,12 @@ def load_first(f, data, place):
     return found
 
 
-END, WIDE_END, WIDE_AT = b"PK\5\6", b"PK\6\6", b"PK\6\7"  # of a zip archive; with 64-bit fields; of where that lies
+END, WIDE_END, WIDE_AT = b"PK\5\6", b"PK\6\6", b"PK\6\7"  # of a zip archive: the end record, that of 64-bit archives, and its locator
 END_SIZE, WIDE_SIZE, WIDE_AT_SIZE = 22, 56, 20
 
 
 def archive_length(data):
-    """How many bytes the first of several zip archives has: its directory lies before its end, which tells where."""
+    """Returns the size of the first of several zip archives, from the end record that follows its directory."""
     for found in re.finditer(END, data):
         at = end = found.start()
         if at > len(data) - END_SIZE:
@@ -411,7 +413,7 @@ def archive_length(data):
 
 
 def decode(text, tensors, restore):
-    """The object of a structure. Deep ones find more room on a stack of their own."""
+    """Returns the object of a decoded structure. Deep ones are decoded in a thread with a larger stack."""
     try:
         return Decoder(text, tensors, restore).value
     except RecursionError as error:
@@ -432,7 +434,7 @@ def decode(text, tensors, restore):
 
 
 def save_npy(tensor, f):
-    """Saves a tensor as a .npy file, which numpy.load reads. `f` is a path, whose file is replaced at once, or a file object."""
+    """Saves a tensor as a .npy file, which numpy.load reads. `f` is a path, whose file is replaced atomically, or a file object."""
     if not isinstance(tensor, TensorBase):
         raise wrong_type("save_npy", "tensor", "Tensor", tensor)
     if is_path(f):
@@ -443,9 +445,9 @@ def save_npy(tensor, f):
 
 
 def load_npy(f, *, mmap=False):
-    """Loads the tensor of a .npy file. Arrays of Python objects are refused: they could run code.
+    """Loads the tensor of a .npy file. Raises ValueError for arrays of Python objects, which could execute code.
 
-    Of a file object, one array is read: where several follow each other, each call gives the next. With `mmap` the file at a path is
+    From a file object, one array is read: of several consecutive arrays, each call returns the next. With `mmap` the file at a path is
     mapped: bytes are read when they are used, and writes stay in this process.
     """
     with_path("load_npy", mmap=mmap, f=f)
@@ -454,12 +456,12 @@ def load_npy(f, *, mmap=False):
         return _f.npy_load(found, mmap=mmap) if is_path(f) else _f.npy_load_bytes(found)
 
 
-BEGINNING = 12  # bytes that tell how long a .npy file's header is, which tells how long the file is
-STEP = 1 << 24  # bytes that are read before more are made room for: a header can tell of any length
+BEGINNING = 12  # bytes that contain the length of a .npy header, which contains the size of the file
+STEP = 1 << 24  # bytes that are read before more memory is allocated: a header can contain any size
 
 
 def read_npy(f, function):
-    """The next .npy file of a file object, as a uint8 tensor."""
+    """Returns the next .npy file of a file object, as a uint8 tensor."""
     if isinstance(f, (bytes, bytearray, memoryview)):
         return from_bytes(f)
     if not hasattr(f, "read"):

@@ -1,4 +1,4 @@
-"""The names of the devices that storages are saved from, and the way of a loaded storage to its device."""
+"""The locations that files name storages by, and the functions that move a loaded storage to its device."""
 
 from .._base.device import device as _device
 from .._core.owner import TypedStorage, UntypedStorage
@@ -21,7 +21,7 @@ def meta_restore(storage, location):
 
 
 def device_restore(storage, location):
-    """A copy on the device that a location names."""
+    """Returns a copy on the device of a location."""
     try:
         target = _device(location)
         return storage.to(device=target)
@@ -36,23 +36,23 @@ def device_restore(storage, location):
         ) from error
 
 
-# What is asked in turn for a name or a storage, by rising priority: (priority, tagger, deserializer).
+# Registered functions in order of priority: (priority, tagger, deserializer).
 registered = [(10, cpu_tag, cpu_restore), (22, lambda storage: None, meta_restore), (100, device_tag, device_restore)]
 
 
 def register_package(priority, tagger, deserializer):
-    """Adds functions for storages of a kind of device, which are asked in the order of `priority`.
+    """Registers functions for storages of a device type, which are called in the order of `priority`.
 
-    `tagger(storage)` returns the location that a saved storage is named by, or None for storages of other kinds. `deserializer(storage,
-    location)` returns the storage, which is on the CPU, on the device that a location names, or None for other locations. The library's own
-    functions have the priorities 10 (CPU), 22 (meta device) and 100 (all other devices).
+    `tagger(storage)` returns the location of a saved storage, or None for storages of other types. `deserializer(storage, location)`
+    returns the storage, which is on the CPU, on the device of a location, or None for other locations. The library's functions have the
+    priorities 10 (CPU), 22 (meta device) and 100 (all other devices).
     """
     registered.append((priority, tagger, deserializer))
     registered.sort(key=lambda each: each[0])
 
 
 def location_tag(storage):
-    """Returns the name of the device that a storage is saved from, such as "cpu" or "cuda:0"."""
+    """Returns the location of a storage, such as "cpu" or "cuda:0"."""
     for _, tagger, _ in registered:
         found = tagger(storage)
         if found:
@@ -61,7 +61,7 @@ def location_tag(storage):
 
 
 def default_restore_location(storage, location):
-    """Returns the storage on the device that `location` names."""
+    """Returns the storage on the device of `location`."""
     for _, _, deserializer in registered:
         found = deserializer(storage, location)
         if found is not None:
@@ -70,7 +70,7 @@ def default_restore_location(storage, location):
 
 
 def restorer(map_location):
-    """The function of a storage on the CPU and its location that map_location stands for."""
+    """Returns the function of a storage on the CPU and its location that implements map_location."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):

@@ -1,7 +1,7 @@
-"""Descriptors on their way to other processes, which fetch them at a socket of the sender's.
+"""File descriptors that other processes request at a socket of the sender.
 
-The sender may end first, as after putting a tensor in a queue: a process that does nothing else then stays until what is under way is
-fetched, or until the process that started the sender is gone.
+If the sender ends first, for example after putting a tensor in a queue, it leaves a process behind until the descriptors are received, or
+until the process that started the sender ends.
 """
 
 import contextlib
@@ -14,19 +14,20 @@ from multiprocessing.connection import Client, Listener, wait
 from multiprocessing.reduction import recv_handle, send_handle
 
 TRIES = 100
-LAST = -1000  # of what multiprocessing does at the end of a process: queues have been emptied into their pipes
+LAST = -1000  # of the exit functions of multiprocessing: runs after queues are flushed
 
 
 class Parcel:
-    """A descriptor as it is pickled."""
+    """A descriptor in its pickled form."""
 
     def __init__(self, address, number):
         self.address, self.number = address, number
 
     def detach(self):
-        """The descriptor, once."""
+        """Returns the descriptor. Can be called once."""
         for _ in range(TRIES):
-            # A sender that ends may drop a connection, which the process that it leaves behind then takes. Without either, none is made.
+            # A sender that ends may drop a connection, which the process that it leaves behind accepts. Without either, no new one is
+            # created.
             with (
                 contextlib.suppress(EOFError, ConnectionResetError, BrokenPipeError),
                 Client(self.address, authkey=current_process().authkey) as connection,
@@ -39,7 +40,7 @@ class Parcel:
 
 
 class Office:
-    """Where the descriptors of this process wait."""
+    """The descriptors of this process that wait for receivers."""
 
     def __init__(self):
         self.lock, self.handing, self.waiting, self.number, self.listener = threading.Lock(), threading.Lock(), {}, 0, None
@@ -47,7 +48,7 @@ class Office:
     def send(self, descriptor):
         with self.lock:
             if self.listener is None:
-                # A name that begins with NUL is not in the file system, and gone with the socket.
+                # A name that begins with NUL is an abstract socket, which is removed with its last descriptor.
                 self.listener = Listener(f"\0libtensor-{secrets.token_hex(16)}", "AF_UNIX", backlog=128, authkey=current_process().authkey)
                 threading.Thread(target=self.serve, daemon=True).start()
             self.number += 1
@@ -60,20 +61,20 @@ class Office:
                 self.hand(connection)
 
     def hand(self, connection):
-        """Gives a receiver what it asks for."""
+        """Sends a receiver the requested descriptor."""
         number, process = connection.recv()
         connection.send(number in self.waiting)
         send_handle(connection, self.waiting[number], process)
         os.close(self.waiting.pop(number))
 
     def stay(self):
-        """Leaves a process behind while there is something to fetch. It calls nothing of the library, which cannot be used in it."""
+        """Leaves a process behind while descriptors wait. It does not call the library."""
         parent = parent_process()
-        self.handing.acquire(timeout=10)  # from now on, this process hands out nothing
+        self.handing.acquire(timeout=10)  # from here on, this process sends no descriptors
         if not self.waiting or parent is None:
             return
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forking where there are threads
+            warnings.simplefilter("ignore", DeprecationWarning)  # the DeprecationWarning for fork with threads
             if os.fork():
                 return
         try:
@@ -95,12 +96,12 @@ office = Office()
 
 
 def enrol(office):
-    """Has multiprocessing call the office at the end of a process. What is registered while that ends is not called."""
+    """Registers the office with multiprocessing's exit functions. Functions that are registered during exit are not called."""
     util.Finalize(None, office.stay, exitpriority=LAST)
 
 
 def anew(office):
-    """A child has forgotten what its parent registered, and hands out nothing of it."""
+    """Resets the state in a child, which does not send the descriptors of its parent."""
     office.__init__()
     enrol(office)
 

@@ -1,4 +1,4 @@
-"""Any object as a pickle and the storages beside it, in the form of PyTorch's files."""
+"""Pickles of objects and the storages that they refer to, in PyTorch's file format."""
 
 import io
 import struct
@@ -19,16 +19,16 @@ from .serialize import parameters, parts
 from .typed_storage import LEGACY
 
 CLASSES = {dtype: name + "Storage" for name, dtype in LEGACY.items() if not name.startswith("QUInt4") and not name.startswith("QUInt2")}
-STEP = 16  # bytes: a storage is cut at multiples of the largest element
+STEP = 16  # bytes: storages are split at multiples of the largest element
 
 
 def as_record(data):
-    """Bytes as a tensor."""
+    """Returns bytes as a tensor."""
     return _f.from_data(data, (len(data),), dtype=_dtypes.uint8)
 
 
 class Stored:
-    """A storage as a tensor is saved over it."""
+    """A storage in the form in which a tensor refers to it."""
 
     __slots__ = ("untyped", "dtype")
 
@@ -37,24 +37,24 @@ class Stored:
 
 
 class Kept:
-    """What a file has of a storage."""
+    """The part of a storage that a file contains."""
 
     __slots__ = ("key", "storage", "location", "dtypes", "typed", "begin", "end", "whole")
 
     def __init__(self, storage):
         self.key, self.storage, self.location = None, storage, locations.location_tag(storage)
-        self.dtypes = set()  # of what was saved over it; None for the bytes themselves
+        self.dtypes = set()  # dtypes of the saved tensors; None for the bytes themselves
         self.typed = False  # a typed storage is saved itself
         self.begin, self.end, self.whole = storage.nbytes(), 0, False
 
     @property
     def dtype(self):
-        """The one dtype of all that is saved over the storage; None where it has no class of storages, or there are several."""
+        """The dtype of all tensors that are saved over the storage; None for several dtypes or one without a storage class."""
         (found,) = self.dtypes if len(self.dtypes) == 1 else (None,)
         return found if found in CLASSES else None
 
     def reach(self, tensor):
-        """Notes the bytes that a tensor reaches."""
+        """Extends the part by the bytes that a tensor uses."""
         if tensor.numel():
             size = tensor.dtype.itemsize
             first = tensor.storage_offset()
@@ -63,10 +63,10 @@ class Kept:
 
 
 class Survey:
-    """Saves an object in PyTorch's form: `data` is the pickle, `kept` the storages beside it.
+    """Pickles an object in PyTorch's format: `data` is the pickle, `kept` the storages.
 
-    A first run finds what is saved over each storage. Where that makes a difference, which it does for storages of several dtypes and for
-    compact ones, a second one writes it.
+    A first pass collects the tensors of each storage. Storages of several dtypes and compact ones need a second pass, which writes the
+    pickle.
     """
 
     def __init__(self, obj, pickle_module, protocol, compact, legacy):
@@ -90,12 +90,12 @@ class Survey:
         return data
 
     def keep(self, storage, dtype):
-        """What is saved of a storage over which something of `dtype` is saved."""
+        """Returns the saved part of a storage for a tensor of `dtype`."""
         found = storage._cdata
         kept = self.kept.get(found)
         if kept is None:
             kept = self.earlier.get(found) if self.known else None
-            if kept is None:  # in a second run, the storage of a tensor that is made to be saved
+            if kept is None:  # in the second pass, the storage of a temporary tensor
                 kept = Kept(storage)
                 if self.known:
                     kept.begin, kept.end, kept.dtypes = 0, storage.nbytes(), {dtype}
@@ -110,11 +110,11 @@ class Survey:
 
     @property
     def known(self):
-        """Whether a first run has found what is saved over each storage."""
+        """Returns whether the first pass has found the tensors of each storage."""
         return self.earlier is not None
 
     def name(self, storage, dtype):
-        """The persistent ID of a storage."""
+        """Returns the persistent ID of a storage."""
         kept = self.keep(storage, dtype)
         found = kept.dtype
         nbytes = kept.end - kept.begin if self.known else storage.nbytes()
@@ -125,7 +125,7 @@ class Survey:
         return (*made, None) if self.legacy else made
 
     def persistent(self, obj):
-        """The persistent ID of an object, None for objects that are pickled."""
+        """Returns the persistent ID of an object, None for objects that are pickled."""
         kind = type(obj)
         if kind is Stored:
             return self.name(obj.untyped, obj.dtype)
@@ -146,7 +146,9 @@ class Survey:
         return kept
 
     def container(self, kind):
-        """The persistent ID of a program's class of modules in the older format, which has its source; None where it is pickled by name."""
+        """Returns the persistent ID of a user-defined module class in the older format, with its source code; None if it is pickled by
+        name.
+        """
         if kind in self.containers or is_within(to_torch(kind.__module__), TORCH) or not is_module_class(kind):
             return None
         self.containers[kind] = True
@@ -154,11 +156,11 @@ class Survey:
             import inspect
 
             return "module", kind, inspect.getsourcefile(kind), inspect.getsource(kind)
-        except (OSError, TypeError):  # it was not read from a file
+        except (OSError, TypeError):  # the source was not read from a file
             return None
 
     def reduced(self, tensor):
-        """What pickles have of a tensor."""
+        """Returns the reduced form of a tensor."""
         with disabled():
             function, args = self.parts(tensor)
         state = tensor.__dict__ if type(tensor) is Tensor else rebuild.state_of(tensor)
@@ -167,7 +169,7 @@ class Survey:
         return _rebuild_from_type_v2, (function, type(tensor), args, state)
 
     def parts(self, tensor):
-        """The function that makes a tensor, and its arguments."""
+        """Returns the function that rebuilds a tensor, and its arguments."""
         requires_grad = tensor.requires_grad
         if tensor.layout is not _dtypes.strided:
             dense = tuple(part.detach() for part in parts(tensor))
@@ -201,7 +203,7 @@ class Survey:
         return rebuild._rebuild_tensor_v2, (*place, requires_grad, hooks(), *rebuild.metadata_of(tensor))
 
     def records(self):
-        """The names and bytes of an archive's records."""
+        """Returns the names and bytes of the records of an archive."""
         found = {"data.pkl": self.data, ".format_version": b"1", ".storage_alignment": b"64", "byteorder": b"little"}
         found = {name: as_record(data) for name, data in found.items()}
         found |= {f"data/{kept.key}": bytes_of(kept) for kept in self.kept.values()}
@@ -209,7 +211,7 @@ class Survey:
         return ["archive/" + name for name in found], list(found.values())
 
     def stream(self, pickle_module, protocol):
-        """The bytes of a file in the format before version 1.6, as tensors."""
+        """Returns the bytes of a file in the format before version 1.6, as tensors."""
         kept = {each.key: each for each in self.kept.values()}
         sizes = {name: struct.calcsize("=" + code) for name, code in {"short": "h", "int": "i", "long": "l"}.items()}
         facts = {"protocol_version": LEGACY_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}
@@ -226,14 +228,14 @@ MAGIC_NUMBER, LEGACY_VERSION = 0x1950A86A20F9469CFC6C, 1001
 
 
 def bytes_of(kept):
-    """The bytes that are saved of a storage; zeros in a skip_data context."""
+    """Returns the saved bytes of a storage; zeros in a skip_data context."""
     if skipping.active:
         return _f.zeros(kept.end - kept.begin, dtype=_dtypes.uint8)
     return kept.storage._tensor()[kept.begin : kept.end]
 
 
 class Skipping:
-    """Whether saved files leave out the bytes of storages."""
+    """Whether saved files omit the bytes of storages."""
 
     active = False
 
@@ -242,7 +244,7 @@ skipping = Skipping()
 
 
 def is_module_class(kind):
-    """Whether a class is one of neural networks."""
+    """Returns whether a class is a module class (torch.nn.Module)."""
     found = sys.modules.get(ROOT + ".nn.modules.module")
     return found is not None and issubclass(kind, found.Module)
 
@@ -253,7 +255,7 @@ BY_NAME = frozenset((_dtypes.dtype, _dtypes.memory_format, _dtypes.qscheme))
 
 @cache
 def saver_of(pickle_module):
-    """The class of picklers that save objects, over the one of a module such as pickle."""
+    """Returns the pickler class that saves objects, derived from the one of a module such as pickle."""
 
     class Saver(pickle_module.Pickler):
         def __init__(self, file, protocol, survey):

@@ -1,7 +1,7 @@
-"""How far a file is that is read or written: a bar, or calls of a function, meanwhile.
+"""Progress of reading or writing a file: a progress bar, or calls of a function.
 
-The engine moves a file's bytes in one call. The system counts what the process reads and writes, which tells how far that is; what other
-threads read and write meanwhile counts too.
+The engine transfers the bytes of a file in one call. The progress is the operating system's count of bytes that the process has read and
+written, which includes those of other threads.
 """
 
 import contextlib
@@ -11,13 +11,13 @@ import threading
 import time
 
 READ, WRITTEN = "rchar", "wchar"
-PAUSE = 0.1  # seconds between two looks
-INTERVAL = 10  # seconds between two lines where there is no terminal
+PAUSE = 0.1  # seconds between updates
+INTERVAL = 10  # seconds between lines without a terminal
 BAR = 40
 
 
 def count(what):
-    """The bytes that the process has read or written so far, of whatever."""
+    """Returns the number of bytes that the process has read or written so far."""
     with open("/proc/self/io") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith(what))
 
@@ -25,19 +25,19 @@ def count(what):
 def is_terminal(stream):
     try:
         return stream.isatty()
-    except (AttributeError, ValueError):  # there is none, it is somebody's own, it is closed
+    except (AttributeError, ValueError):  # stderr is None, replaced, or closed
         return False
 
 
 def show(text):
-    """Writes to stderr, where that is there to be written to. The file is what matters."""
+    """Writes to stderr, and ignores errors."""
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
 class Bar:
-    """A bar on a terminal, elsewhere a line now and then, on stderr."""
+    """A progress bar on a terminal, otherwise a line at intervals, on stderr."""
 
     def __init__(self, title):
         self.title, self.told, self.terminal = title, time.monotonic(), is_terminal(sys.stderr)
@@ -47,7 +47,7 @@ class Bar:
         text = f"{self.title} {share:.0%} of {total / 2**20:.1f} MiB"
         if self.terminal:
             full = int(BAR * share)
-            width = os.get_terminal_size(sys.stderr.fileno()).columns or len(text) + BAR + 3  # of some it is not known
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or len(text) + BAR + 3  # the total can be unknown
             show("\r" + f"[{'#' * full}{' ' * (BAR - full)}] {text}"[:width])
         elif time.monotonic() - self.told > INTERVAL:
             self.told = time.monotonic()
@@ -60,8 +60,9 @@ class Bar:
 
 @contextlib.contextmanager
 def shown(progress, title, what, total):
-    """While bytes are read or written. `progress` is True for a bar, or called with the bytes so far and all of them, in another thread
-    but for the last time; what it raises then is raised here."""
+    """A context manager that reports progress. `progress` is True for a bar, or a function of the bytes so far and the total, which is
+    called in another thread, and at the end in this one; its exceptions are raised here.
+    """
     if not callable(progress) and not isinstance(progress, bool):
         raise TypeError(f"progress must be True for a bar, a function of two numbers, or False, not {progress!r}")
     if not progress:

@@ -1,5 +1,6 @@
-"""The functions that PyTorch's files call to make tensors of storages. libtensor._utils, _tensor and serialization offer them, under the names that
-files have."""
+"""The functions that PyTorch's files call to create tensors from storages. libtensor._utils, _tensor and serialization export them under
+the names in files.
+"""
 
 from .._base import dtypes as _dtypes
 from .._core.owner import TypedStorage
@@ -9,23 +10,23 @@ from .._data import create as _create
 from .._gen import gen_functions as _f
 from .serialize import as_read
 
-NAMES_KEY = "names="  # begins the key of a tensor's metadata that holds the names of its dimensions, with commas between
+NAMES_KEY = "names="  # begins the metadata key with the names of dimensions, separated by commas
 
 
 def strided(storage, dtype, offset, size, stride):
-    """The tensor over a storage. Its bytes are read as elements of `dtype`."""
+    """Returns the tensor over a storage. Its bytes are read as elements of `dtype`."""
     untyped = storage.untyped()
     made = _f.empty(0, dtype=dtype, device=untyped.device)
     return made.set_(untyped, offset, tuple(size), tuple(stride))
 
 
 def dtype_of(storage):
-    """The dtype of a typed storage; bytes without."""
+    """Returns the dtype of a typed storage; uint8 for untyped ones."""
     return storage.dtype if isinstance(storage, TypedStorage) else _dtypes.uint8
 
 
 def as_described(tensor, requires_grad, metadata):
-    """The tensor with the flags that a file has of it: how its elements are read, and the names of its dimensions."""
+    """Returns the tensor with the flags from a file: conjugation, negation, and the names of its dimensions."""
     metadata = metadata or {}
     tensor = as_read(tensor, metadata.get("conj"), metadata.get("neg"))
     for key in metadata:
@@ -40,12 +41,12 @@ def _rebuild_tensor(storage, storage_offset, size, stride):
 
 
 def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
-    """Returns the tensor of shape `size` over `storage`. `backward_hooks` is an empty dictionary, which files have for earlier versions."""
+    """Returns the tensor of shape `size` over `storage`. `backward_hooks` is an empty dictionary, for compatibility."""
     return as_described(_rebuild_tensor(storage, storage_offset, size, stride), requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
-    """Returns the tensor of shape `size` and of `dtype` over `storage`, whose own dtype counts for nothing."""
+    """Returns the tensor of shape `size` and of `dtype` over `storage`, whose own dtype is ignored."""
     return as_described(strided(storage, dtype, storage_offset, size, stride), requires_grad, metadata)
 
 
@@ -55,8 +56,9 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad, metadata
 
 
 def _rebuild_sparse_tensor(layout, data):
-    """Returns the sparse tensor of parts: (indices, values, size, is_coalesced), or (compressed indices, plain indices, values, size). They are
-    checked."""
+    """Returns a sparse tensor from (indices, values, size, is_coalesced), or (compressed indices, plain indices, values, size), which are
+    checked.
+    """
     if layout is _dtypes.sparse_coo:
         indices, values, size, *rest = data
         return _f.sparse_coo_tensor(indices, values, size, is_coalesced=bool(rest and rest[0]) or None)
@@ -68,8 +70,9 @@ STORED = {_dtypes.quint8: _dtypes.uint8, _dtypes.qint8: _dtypes.int8, _dtypes.qi
 
 
 def _rebuild_qtensor(storage, storage_offset, size, stride, quantizer_params, requires_grad, backward_hooks):
-    """Returns the quantized tensor of a storage. `quantizer_params` is (torch.per_tensor_affine, scale, zero point) or
-    (torch.per_channel_affine, scales, zero points, axis)."""
+    """Returns the quantized tensor over a storage. `quantizer_params` is (torch.per_tensor_affine, scale, zero point) or
+    (torch.per_channel_affine, scales, zero points, axis).
+    """
     dtype = dtype_of(storage)
     if dtype not in STORED:
         raise NotImplementedError(f"load(): quantized tensors of {dtype} are not supported; the dtypes are {', '.join(map(str, STORED))}")
@@ -87,7 +90,7 @@ def _get_layout(name):
 
 
 def result_of(name):
-    """The function that makes a result type's instance of its values, as files call PyTorch's types."""
+    """Returns the function that creates an instance of a result type from its values, as files call PyTorch's types."""
 
     def make(values, more=None):
         return result_types[name](values)
@@ -96,7 +99,7 @@ def result_of(name):
 
 
 def state_of(tensor):
-    """The attributes of a tensor, as _rebuild_from_type_v2 takes them."""
+    """Returns the attributes of a tensor, as _rebuild_from_type_v2 takes them."""
     kind = type(tensor)
     own = [each for each in kind.__mro__ if each not in Tensor.__mro__]
     if any("__getstate__" in vars(each) for each in own):
@@ -112,7 +115,7 @@ def state_of(tensor):
 
 
 def metadata_of(tensor):
-    """The flags of as_described, in a tuple that is empty without any."""
+    """Returns the flags of as_described, in a tuple that is empty without any."""
     flags = [name for name, found in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if found]
     if tensor.has_names():
         flags.append(NAMES_KEY + ",".join(name or "" for name in tensor.names))

@@ -9,19 +9,19 @@ from .._gen import gen_functions as _f
 
 
 def packed(tensor):
-    """The tensor's strides when its elements fill their storage, or there are none; None for those of a compact copy."""
+    """Returns the strides of a tensor whose elements fill their storage, or that has none; otherwise None, for a compact copy."""
     if not tensor.numel() or tensor.untyped_storage().nbytes() == tensor.nbytes:
         return tensor.stride()
     return None
 
 
 def flat(tensor):
-    """All elements of a tensor that fills its storage, in the storage's order."""
+    """Returns all elements of a tensor that fills its storage, in storage order."""
     return _f.as_strided(tensor, (tensor.numel(),), (1,), 0)
 
 
 def parts(tensor):
-    """The dense tensors that a sparse one is made of."""
+    """Returns the dense tensors of a sparse one."""
     if tensor.layout is sparse_coo:
         return [_f.coo_indices(tensor), _f.coo_values(tensor)]
     if tensor.layout in (sparse_csr, sparse_bsr):
@@ -30,7 +30,7 @@ def parts(tensor):
 
 
 def whole(tensor, reduce):
-    """A pickle of a tensor with its names, its class, whether its gradient is wanted, and its attributes; `reduce` gives that of the elements."""
+    """Returns the reduced form of a tensor with its names, class, requires_grad and attributes; `reduce` returns that of the elements."""
     with _overrides.disabled():
         made = reduce(tensor)
         if tensor.has_names():
@@ -61,26 +61,26 @@ def reduce(tensor):
 
 
 def lazily(tensor, reduce):
-    """The pickle of a conjugated or negated view; `reduce` gives that of what its memory has."""
+    """Returns the reduced form of a conjugated or negated view; `reduce` returns that of its memory."""
     conj, neg = tensor.is_conj(), tensor.is_neg()
     plain = as_read(tensor.detach(), conj, neg)
     return rebuild_lazy, (conj, neg, *reduce(plain))
 
 
 def rebuild_lazy(conj, neg, rebuild, parameters):
-    """The conjugated or negated view of a pickle."""
+    """Returns the conjugated or negated view of a pickle."""
     return as_read(rebuild(*parameters), conj, neg)
 
 
 def as_read(tensor, conj, neg):
-    """A view of a tensor whose elements are conjugated, or negated, once more when they are read."""
+    """Returns a view of a tensor with the conjugate or negative bit toggled."""
     if conj:
         tensor = _f.conj(tensor)
     return _f.neg_view(tensor) if neg else tensor
 
 
 def rebuild(data, size, stride, dtype, device):
-    """The tensor of a pickle."""
+    """Returns the tensor of a pickle."""
     n = len(data) // dtype.itemsize
     if not n:
         made = _f.empty_strided(size, stride, dtype=dtype)
@@ -91,21 +91,21 @@ def rebuild(data, size, stride, dtype, device):
 
 
 def rebuild_sparse(layout, parts, size, coalesced):
-    """The sparse tensor of a pickle, whose parts are checked."""
+    """Returns the sparse tensor of a pickle, whose indices are checked."""
     if layout is sparse_coo:
         return _f.sparse_coo_tensor(*parts, size, is_coalesced=coalesced or None)
     return _f.sparse_compressed_tensor(*parts, size, layout=layout)
 
 
 def parameters(tensor):
-    """How a tensor is quantized, for rebuild_quantized()."""
+    """Returns the quantization parameters, for rebuild_quantized()."""
     if _f.qscheme(tensor) == "per_tensor_affine":
         return _f.q_scale(tensor), _f.q_zero_point(tensor)
     return _f.q_per_channel_scales(tensor), _f.q_per_channel_zero_points(tensor), _f.q_per_channel_axis(tensor)
 
 
 def rebuild_quantized(integers, *parameters):
-    """The quantized tensor of a pickle, whose parameters are checked."""
+    """Returns the quantized tensor of a pickle, whose parameters are checked."""
     make = _f.make_per_tensor_quantized_tensor if len(parameters) == 2 else _f.make_per_channel_quantized_tensor
     return make(integers, *parameters)
 
@@ -115,7 +115,7 @@ def rebuild_meta(size, stride, dtype):
 
 
 def deepcopy(tensor, memo):
-    """A copy; tensors that share a storage share its copy."""
+    """Returns a deep copy; tensors that share a storage share its copy."""
     if not isinstance(tensor, Tensor):
         raise wrong_type("deepcopy", "tensor", "Tensor", tensor)
     if id(tensor) in memo:

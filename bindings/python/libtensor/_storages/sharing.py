@@ -34,7 +34,7 @@ def spawning():
 
 
 def movable(storage):
-    """Returns whether the storage has shared memory of its own or can be moved there. A slice of shared memory has no descriptor."""
+    """Returns whether the storage is in shared memory or can be moved there. A slice of shared memory has no descriptor."""
     if not _f.storage_is_shared(storage):
         return _f.storage_resizable(storage)
     try:
@@ -50,7 +50,7 @@ def reduce_storage(storage):
     descriptor = _f.storage_descriptor(storage)
     process = spawning()
     if process:
-        # A started process is given each descriptor once.
+        # A started process receives each descriptor once.
         sent = process.__dict__.setdefault("libtensor_storages", WeakValueDictionary()).setdefault(descriptor, storage)
         if sent is not storage:
             return same, (sent,)

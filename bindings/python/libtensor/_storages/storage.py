@@ -1,4 +1,4 @@
-"""The methods of storages: the bytes that tensors share."""
+"""The methods of storages: bytes that tensors share."""
 
 import ctypes
 
@@ -15,7 +15,7 @@ from . import sharing as _sharing
 
 
 def readable(storage):
-    """Refuses storages without bytes."""
+    """Raises an error for storages without data."""
     if storage.device.type == "meta":
         raise NotImplementedError("a storage on the meta device has a size and no bytes")
     return storage
@@ -27,15 +27,15 @@ class StorageBase:
 
     @property
     def _cdata(self):
-        """A number that is the same for all objects of one storage, and another one for other storages."""
+        """A number that identifies the storage: equal for all objects of one storage."""
         return self.untyped()._h
 
     def data_ptr(self):
-        """The address of the first byte, 0 where there are none."""
+        """Returns the address of the first byte, 0 for an empty storage."""
         return _f.storage_data_ptr(self.untyped())
 
     def nbytes(self):
-        """The size in bytes."""
+        """Returns the size in bytes."""
         return _f.storage_nbytes(self.untyped())
 
     @property
@@ -43,7 +43,7 @@ class StorageBase:
         return _f.storage_get_device(self.untyped())
 
     def get_device(self):
-        """The index of the device; -1 for the CPU."""
+        """Returns the index of the device; -1 for the CPU."""
         index = self.device.index
         return -1 if index is None else index
 
@@ -53,18 +53,18 @@ class StorageBase:
 
     @property
     def filename(self):
-        """The file that changes go to; None for storages without one."""
+        """The mapped file that writes change; None for other storages."""
         return _f.storage_filename(self.untyped()) or None
 
     def resizable(self):
         return _f.storage_resizable(self.untyped())
 
     def is_shared(self):
-        """True when other processes can map the storage."""
+        """Returns whether other processes can map the storage."""
         return _f.storage_is_shared(self.untyped()) or self.device.type == "meta"
 
     def share_memory_(self):
-        """Moves the storage into memory that other processes can map."""
+        """Moves the storage into shared memory, which other processes can map."""
         _f.storage_share_memory_(self.untyped())
         _sharing.register()
         return self
@@ -73,7 +73,7 @@ class StorageBase:
         return _f.storage_is_pinned(self.untyped())
 
     def _within(self, i):
-        """An index of an element, checked."""
+        """Returns a checked index of an element."""
         n = len(self)
         if not -n <= i.__index__() < n:
             raise IndexError(f"index {i} is out of range for a storage of size {n}")
@@ -119,12 +119,14 @@ class UntypedStorage:
 
     @classmethod
     def from_file(cls, filename, shared=False, nbytes=0):
-        """The first `nbytes` bytes of a file, mapped. With `shared`, changes go to the file, which is made or lengthened if need be."""
+        """Maps the first `nbytes` bytes of a file. With `shared`, writes change the file, which is created or enlarged if necessary."""
         return _f.storage_from_file(str(filename), shared=shared, nbytes=nbytes)
 
     @classmethod
     def from_buffer(cls, buffer, byte_order="native", count=-1, offset=0, *, dtype=_dtypes.uint8):
-        """A copy of the elements of an object with the buffer protocol, turned from `byte_order` ("little", "big") to the machine's."""
+        """Returns a copy of the elements of an object with the buffer protocol, converted from `byte_order` ("little", "big") to the native
+        order.
+        """
         return _interop.storage_of_buffer(buffer, byte_order, count, offset, dtype)
 
     size = StorageBase.nbytes
@@ -137,16 +139,16 @@ class UntypedStorage:
         return 1
 
     def resize_(self, nbytes):
-        """Changes the size, keeping the bytes that fit."""
+        """Changes the size, and keeps the bytes that fit."""
         _f.storage_resize_(self, nbytes)
         return self
 
     def pin_memory(self, device=None):
-        """An error: page-locked memory needs an accelerator."""
+        """Raises RuntimeError: page-locked memory requires an accelerator."""
         return _f.storage_pin_memory(self)
 
     def _tensor(self, dtype=_dtypes.uint8):
-        """The elements of `dtype` in the storage as a tensor that shares them."""
+        """Returns a tensor of `dtype` that shares the storage."""
         return _f.storage_view(self, dtype=dtype)
 
     def __getitem__(self, i):
@@ -181,14 +183,14 @@ class UntypedStorage:
         return self
 
     def byteswap(self, dtype):
-        """Reverses the bytes of every element of `dtype`, in place."""
+        """Reverses the bytes of every element of `dtype` in place."""
         _f.storage_byteswap_(self, dtype)
 
     def clone(self):
         return _f.storage_clone(self)
 
     def new(self):
-        """An empty storage on the same device."""
+        """Returns an empty storage on the same device."""
         return UntypedStorage(0, device=self.device)
 
     def to(self, *, device, non_blocking=False):
@@ -204,7 +206,7 @@ class UntypedStorage:
         return hash(self.data_ptr() or self._h)
 
     def __deepcopy__(self, memo):
-        place = self.data_ptr()  # what has no bytes has no place by which other objects for it are known
+        place = self.data_ptr()  # an empty storage has no address that identifies it
         key = ("libtensor storage", place) if place else id(self)
         if key not in memo:
             memo[key] = self.clone()

@@ -1,4 +1,4 @@
-"""Containers of tensors, of the JSON text and list of tensors that the engine reads from files."""
+"""Containers of tensors, from the JSON string and list of tensors that the engine reads from files."""
 
 import json
 from base64 import b64decode
@@ -12,14 +12,14 @@ from .unpickling import find
 
 
 class Decoder:
-    """Turns a structure's JSON into objects, while it is read. restore(tensor, location) brings a loaded tensor to its device."""
+    """Decodes the JSON of a structure to objects while it is parsed. restore(tensor, location) moves a loaded tensor to its device."""
 
     def __init__(self, text, tensors, restore):
         self.tensors, self.restore, self.made, self.defined = tensors, restore, {}, {}
         self.value = json.loads(text, object_pairs_hook=self.read)
 
     def read(self, node):
-        """The value of an object, whose own items have been read."""
+        """Returns the value of an object whose items have been decoded."""
         tag, content = node[0]
         return READERS[tag](self, content, dict(node[1:]))
 

@@ -42,19 +42,21 @@ class TypedStorage:
 
     @classmethod
     def _kind(cls):
-        """What the class adds to a call: its dtype, where it has one."""
+        """Adds the dtype of the class to a call, if it has one."""
         kind = cls.__dict__.get("dtype")
         return {"dtype": kind} if isinstance(kind, _dtypes.dtype) else {}
 
     @classmethod
     def from_file(cls, filename, shared=False, size=0):
-        """The first `size` elements of a file, mapped. With `shared`, changes go to the file, which is made or lengthened if need be."""
+        """Maps the first `size` elements of a file. With `shared`, writes change the file, which is created or enlarged if necessary."""
         dtype = cls._kind().get("dtype") or _f.get_default_dtype()
         return typed(UntypedStorage.from_file(filename, shared, size * dtype.itemsize), dtype)
 
     @classmethod
     def from_buffer(cls, buffer, byte_order="native", count=-1, offset=0, *, dtype=None):
-        """A copy of the elements of an object with the buffer protocol, turned from `byte_order` ("little", "big") to the machine's."""
+        """Returns a copy of the elements of an object with the buffer protocol, converted from `byte_order` ("little", "big") to the native
+        order.
+        """
         dtype = cls._kind().get("dtype") or dtype or _f.get_default_dtype()
         return typed(UntypedStorage.from_buffer(buffer, byte_order=byte_order, count=count, offset=offset, dtype=dtype), dtype)
 
@@ -70,7 +72,7 @@ class TypedStorage:
         return self.dtype.itemsize
 
     def size(self):
-        """The number of elements."""
+        """Returns the number of elements."""
         return self.nbytes() // self.dtype.itemsize
 
     __len__ = size
@@ -83,7 +85,7 @@ class TypedStorage:
         return self
 
     def pin_memory(self, device=None):
-        """An error: page-locked memory needs an accelerator."""
+        """Raises RuntimeError: page-locked memory requires an accelerator."""
         return typed(self._untyped.pin_memory(device), self.dtype)
 
     def _tensor(self):
@@ -105,7 +107,7 @@ class TypedStorage:
         return self
 
     def copy_(self, source, non_blocking=None):
-        """Copies the elements of `source`, converted; the numbers of elements must be equal."""
+        """Copies and converts the elements of `source`, which must have the same number of elements."""
         if isinstance(source, UntypedStorage):
             self._untyped.copy_(source)
         elif len(self) != len(source):
@@ -118,7 +120,7 @@ class TypedStorage:
         return typed(self._untyped.clone(), self.dtype)
 
     def type(self, dtype=None):
-        """The legacy name of the class, or the elements converted to another such class."""
+        """Returns the legacy name of the class, or the elements converted to another legacy class."""
         if dtype is not None:
             return self._cast(dtype_of(dtype))
         return f"torch.{'cuda.' if self.is_cuda else ''}{self.pickle_storage_type()}"
@@ -149,12 +151,12 @@ class TypedStorage:
         return _f.storage_to_string(self._untyped, dtype=self.dtype)
 
 
-# The objects in use, by their untyped storage and dtype.
+# The existing objects, by untyped storage and dtype.
 known = WeakValueDictionary()
 
 
 def typed(untyped, dtype):
-    """The one object for the elements of `dtype` in an untyped storage."""
+    """Returns the object for the elements of `dtype` in an untyped storage; one object exists for each."""
     found = known.get((id(untyped), dtype))
     if found is None:
         found = object.__new__(TypedStorage)
@@ -164,13 +166,13 @@ def typed(untyped, dtype):
 
 
 def of(tensor, dtype):
-    """A storage of the tensor's elements, converted to `dtype`."""
+    """Returns a storage of the tensor's elements, converted to `dtype`."""
     stored = _f.storage_view(UntypedStorage(0), dtype=dtype).dtype
     return typed(_f.untyped_storage(tensor.to(stored, copy=True)), dtype)
 
 
 def dtype_of(kind):
-    """The dtype of a legacy storage class, of its name, or the dtype itself."""
+    """Returns the dtype of a legacy storage class or of its name; a dtype unchanged."""
     if isinstance(kind, str):
         found = LEGACY.get(kind.removeprefix("torch.").removesuffix("Storage"))
         if found is None or not kind.endswith("Storage"):
@@ -185,7 +187,7 @@ def dtype_of(kind):
 @extends(UntypedStorage)
 class UntypedStorage:
     def type(self, dtype=None):
-        """The name of the class, or the bytes converted to the elements of a legacy storage class."""
+        """Returns the name of the class, or the bytes converted to the elements of a legacy storage class."""
         if dtype is None:
             return "torch.storage.UntypedStorage"
         return self._cast(dtype_of(dtype))
@@ -194,7 +196,7 @@ class UntypedStorage:
         return of(self._tensor(), dtype)
 
 
-# The conversions that both kinds of storage have, by name.
+# The conversions of untyped and typed storages, by name.
 CASTS = {
     "double": "Double",
     "float": "Float",
@@ -225,7 +227,7 @@ for method, legacy_name in CASTS.items():
 
 
 class Legacy(type):
-    """The class of torch.FloatStorage and its like, whose calls make a TypedStorage of one dtype."""
+    """The type of the legacy classes torch.FloatStorage and others, whose calls create a TypedStorage of one dtype."""
 
     def __call__(cls, *args, wrap_storage=None, device=None):
         return TypedStorage(*args, wrap_storage=wrap_storage, device=device, **cls._kind())
@@ -236,5 +238,5 @@ class Legacy(type):
 
 @cache
 def legacy(name):
-    """The class torch.<name>Storage."""
+    """Returns the class torch.<name>Storage."""
     return Legacy(name + "Storage", (TypedStorage,), {"dtype": LEGACY[name], "__slots__": (), "__module__": "libtensor"})

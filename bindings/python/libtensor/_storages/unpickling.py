@@ -1,4 +1,4 @@
-"""Objects of the pickles in PyTorch's files: all that a program asks for, or what it has allowed alone."""
+"""Objects of the pickles in PyTorch's files: any objects, or only those of allowed classes."""
 
 import _compat_pickle
 import codecs
@@ -22,11 +22,11 @@ from .typed_storage import typed
 
 
 class SourceChangeWarning(Warning):
-    """The source of a module's class is another one than when the file was saved."""
+    """The source code of a module's class differs from that when the file was saved."""
 
 
 def find(module, name):
-    """The function, class or constant that a pickle names. PyTorch's names are the package's."""
+    """Returns the function, class or constant of a name in a pickle. Names of PyTorch are those of the package."""
     if module == "torch.return_types":
         return rebuild.result_of(name)
     found = importlib.import_module(from_torch(module))
@@ -36,14 +36,14 @@ def find(module, name):
 
 
 class Opened:
-    """The storages of a file whose pickle is read: tensors of bytes by key, which `restore` brings to their devices."""
+    """The storages of a file during unpickling: tensors of bytes by key, which `restore` moves to their devices."""
 
     def __init__(self, storages, restore):
         self.storages, self.restore = storages, restore
         self.made, self.views = {}, {}
 
     def persistent(self, saved):
-        """The object that a persistent ID stands for."""
+        """Returns the object of a persistent ID."""
         if not isinstance(saved, tuple) or not saved or isinstance(saved[0], bytes):
             raise pickle.UnpicklingError(f"load(): the persistent ID {saved!r:.100} names no storage")
         if saved[0] == "module":
@@ -64,7 +64,7 @@ class Opened:
         return storage if kind is UntypedStorage else typed(storage, dtype)
 
     def new(self, key, location, count, size):
-        """The storage of a key with so many elements of a size, on its device."""
+        """Returns the storage of a key with a number of elements of a size, on its device."""
         if key not in self.storages:
             raise pickle.UnpicklingError(f"load(): the file is damaged: there is no record of storage {key!r:.100}")
         found = self.storages[key].untyped_storage()
@@ -76,7 +76,7 @@ class Opened:
 
 
 def same_source(kind, file, source):
-    """The class of modules of a file; warns where the source of a program's class has changed."""
+    """Returns the module class from a file; warns if the source code of the class has changed."""
     if is_within(to_torch(kind.__module__), TORCH):
         return kind
     try:
@@ -97,7 +97,7 @@ def same_source(kind, file, source):
 
 @cache
 def loader_of(pickle_module):
-    """The class of unpicklers that load all that a pickle asks for, over the one of a module such as pickle."""
+    """Returns the unpickler class that loads any object, derived from the one of a module such as pickle."""
 
     class Loader(pickle_module.Unpickler):
         def __init__(self, file, opened, **options):
@@ -115,12 +115,12 @@ def loader_of(pickle_module):
     return Loader
 
 
-# Functions and classes that a program has allowed, by the name that pickles have.
+# Functions and classes that the program has allowed, by their name in pickles.
 allowed = {}
 
 
 def name_of(value):
-    """The name of a function or class in pickles."""
+    """Returns the name of a function or class in pickles."""
     module = getattr(value, "__module__", None) or type(value).__module__
     return f"{to_torch(module)}.{getattr(value, '__qualname__', None) or value.__name__}"
 
@@ -129,7 +129,7 @@ BLOCKED = frozenset(("sys", "os", "posix", "nt"))
 
 
 def plain_bytes(data=b"", encoding=None):
-    """The bytes of a pickle, which never allocate more than it has."""
+    """Returns the bytes of a pickle; allocates no more memory than its size."""
     if not isinstance(data, (bytes, bytearray, str)):
         raise pickle.UnpicklingError(f"load(): bytes are made of bytes or a string, not of {type(data).__name__}")
     return codecs.encode(data, encoding) if isinstance(data, str) else bytes(data)
@@ -139,7 +139,7 @@ def plain_bytearray(*args):
     return bytearray(plain_bytes(*args))
 
 
-# What every program may load and call.
+# Names that are allowed by default.
 DEFAULTS = {
     "collections.OrderedDict": collections.OrderedDict,
     "collections.Counter": collections.Counter,
@@ -166,7 +166,7 @@ CONSTANTS = frozenset(
 
 
 def by_default(module, name):
-    """What a name stands for that every program may load, None for other names, and whether it may be called."""
+    """Returns the object of a name that is allowed by default, None for other names, and whether it may be called."""
     full = f"{module}.{name}"
     if full in DEFAULTS:
         return DEFAULTS[full], True
@@ -179,14 +179,14 @@ def by_default(module, name):
 
 
 def in_python3(full):
-    """The name that Python 3 has for a global of an older pickle."""
+    """Returns the Python 3 name of a global in an older pickle."""
     module, _, name = full.rpartition(".")
     module, name = _compat_pickle.NAME_MAPPING.get((module, name), (_compat_pickle.IMPORT_MAPPING.get(module, module), name))
     return f"{module}.{name}"
 
 
 def refusal(name):
-    """What an error says of a name that is not allowed, and what would allow it."""
+    """Returns the error message for a name that is not allowed, with the call that would allow it."""
     return (
         f"Weights only load failed. Unsupported global: GLOBAL {name} was not an allowed global by default. Please use "
         f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context manager to allowlist this "
@@ -196,7 +196,7 @@ def refusal(name):
 
 
 class Restricted(pickle._Unpickler):
-    """An unpickler that imports and calls what tensors need, and what the program has allowed, alone."""
+    """An unpickler that imports and calls only names that tensors need, and allowed ones."""
 
     dispatch = dict(pickle._Unpickler.dispatch)
 
@@ -229,7 +229,7 @@ class Restricted(pickle._Unpickler):
         return any(value is each for each in self.functions)
 
     def own(self, value):
-        """Whether the program has allowed an object."""
+        """Returns whether the program has allowed an object."""
         return any(value is each for each in allowed.values())
 
     def reduce(self):
@@ -275,7 +275,7 @@ CHECKS = {
 
 
 def guarded(check, run):
-    """An opcode that is run once a check has passed."""
+    """Returns an opcode function that runs a check first."""
 
     def load(self):
         check(self)
@@ -288,7 +288,7 @@ Restricted.dispatch.update({code[0]: guarded(check, Restricted.dispatch[code[0]]
 
 
 def read_archive(names, records, restore, unpickler, options):
-    """The object of an archive's records."""
+    """Returns the object of an archive's records."""
     prefix = next((name[: -len("data.pkl")] for name in names if name.endswith("/data.pkl") and name.count("/") == 1), None)
     if prefix is None:
         raise pickle.UnpicklingError("load(): the zip archive has no data.pkl: PyTorch did not write it, nor libtensor")
@@ -302,7 +302,7 @@ def read_archive(names, records, restore, unpickler, options):
 
 
 def read_stream(file, size, restore, unpickler, options):
-    """The object of a file of `size` bytes in the format before version 1.6."""
+    """Returns the object of a file of `size` bytes in the format before version 1.6."""
     for expected, fact in ((MAGIC_NUMBER, "Invalid magic number; corrupt file?"), (LEGACY_VERSION, "Invalid protocol version")):
         if Plain(file).load() != expected:
             raise pickle.UnpicklingError(f"load(): {fact}")
@@ -335,7 +335,7 @@ def read_stream(file, size, restore, unpickler, options):
 
 
 class Inert:
-    """What stands for any object of a pickle that is looked through."""
+    """A placeholder for any object of a scanned pickle."""
 
     def __new__(cls, *args, **kwargs):
         return object.__new__(cls)
@@ -350,7 +350,7 @@ class Inert:
 
 
 class Skimmer(pickle.Unpickler):
-    """Finds the storages that a pickle names: `named` are their elements' numbers and dtypes. Nothing is imported or called."""
+    """Finds the storages in a pickle: `named` are their numbers of elements and dtypes. Imports and calls nothing."""
 
     def __init__(self, file, **options):
         super().__init__(file, **options)
@@ -367,7 +367,7 @@ class Skimmer(pickle.Unpickler):
 
 
 class Plain(pickle.Unpickler):
-    """Loads numbers, strings and containers alone."""
+    """Loads only numbers, strings and containers."""
 
     def find_class(self, module, name):
         raise pickle.UnpicklingError(f"load(): the file is damaged: its header names {module}.{name}")

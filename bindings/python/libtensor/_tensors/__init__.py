@@ -1,1 +1,1 @@
-"""The other methods of Tensor."""
+"""The methods of Tensor that are not generated."""

@@ -1,4 +1,4 @@
-"""The methods of Tensor that are made of the package's other parts."""
+"""Methods of Tensor that use other parts of the package."""
 
 import copy
 import sys
@@ -31,12 +31,12 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def itself(tensor):
-    """Another object for a tensor, with its history and tangents."""
+    """Returns another object for a tensor, with its grad_fn and tangents."""
     return tensor[...] if tensor.requires_grad or _f.jvp_level(tensor) else _f.detach(tensor)
 
 
 def replaced(function, tensor, callable, **others):
-    """The tensor with what a callable gives of each of its elements, and those of others at its place, instead of them."""
+    """Replaces each element by the result of a callable for it and the corresponding elements of other tensors."""
     expanded = [checked(other, function, name).expand(tensor.shape) for name, other in others.items()]
     values = [callable(*numbers) for numbers in zip(*(t.flatten().tolist() for t in (tensor, *expanded)), strict=True)]
     for value in values:
@@ -46,11 +46,11 @@ def replaced(function, tensor, callable, **others):
 
 
 class NoPartError(AttributeError, RuntimeError, TypeError):
-    """A tensor has no such part: a real one no imaginary part, a vector no transposed matrix. hasattr() tells so who looks for it."""
+    """The tensor lacks a property: a real tensor `imag`, a vector `mT`. hasattr() returns False."""
 
 
 def part(operator):
-    """The getter of a property that not all tensors have."""
+    """Returns the getter of a property that not all tensors have."""
 
     def get(tensor):
         try:
@@ -70,7 +70,7 @@ class Tensor:
         return made if cls is Tensor else given_to(cls, made)
 
     def as_subclass(self, cls):
-        """A view of all elements as an object of `cls`, Tensor or a subclass.
+        """Returns a view as an instance of `cls`, Tensor or a subclass.
 
         >>> class Metres(torch.Tensor): pass
         >>> torch.ones(2).as_subclass(Metres)
@@ -82,7 +82,7 @@ class Tensor:
             return given_to(cls, itself(self))
 
     def set_(self, *args, **kwargs):
-        """Makes the tensor a view of a storage, or of what another tensor views: see _f.set_."""
+        """Makes the tensor a view of a storage or of another tensor's storage: see _f.set_."""
         if args:
             args = (untyped(args[0], self.dtype), *args[1:])
         elif "source" in kwargs:
@@ -91,19 +91,19 @@ class Tensor:
         return _f.set_(self, *args, **kwargs)
 
     def share_memory_(self):
-        """Moves the storage into memory that other processes can map, and returns the tensor."""
+        """Moves the storage into shared memory, and returns the tensor."""
         _f.share_memory_(self)
         _sharing.register()
         return self
 
     def pin_memory(self, device=None):
-        """The tensor in page-locked memory of the CPU, from which a device copies by itself while the program goes on (`non_blocking`);
-        `self` where it lies there. Needs a CUDA device.
+        """Returns the tensor in page-locked CPU memory, which devices copy asynchronously (`non_blocking`); `self` if it is page-locked.
+        Requires a CUDA device.
         """
         return self if _f.is_pinned(self) else _f.pin_memory(self)
 
     def is_pinned(self, device=None):
-        """Whether the memory is page-locked.
+        """Returns whether the memory is page-locked.
 
         >>> torch.ones(2).is_pinned()
         False
@@ -111,13 +111,13 @@ class Tensor:
         return _f.is_pinned(self)
 
     def record_stream(self, stream):
-        """Notes that a stream uses the memory, which is then not used again before the stream has done what it was given. Operators note
-        it by themselves; the work of other libraries needs it.
+        """Notes that a stream uses the memory, which is not reused before the submitted operations of the stream have completed. Operators
+        call it; it is needed for kernels of other libraries.
         """
         _f.record_stream(self, _streams.checked(stream, _streams.Stream, "record_stream", "stream").stream_id)
 
     def where(self, condition, other):
-        """The elements where `condition` holds, and those of `other`, a tensor or a number, elsewhere.
+        """Returns the elements of `self` where `condition` is True, and those of `other`, a tensor or a scalar, elsewhere.
 
         >>> torch.tensor([1, 2]).where(torch.tensor([True, False]), 0)
         tensor([1, 0])
@@ -125,7 +125,7 @@ class Tensor:
         return _f.where(condition, self, other)
 
     def new(self, *args, device=None):
-        """A tensor of this dtype and device, of sizes or of a sequence's elements: new(2, 3), new([1, 2]).
+        """Returns a tensor of this dtype and device from sizes or a sequence: new(2, 3), new([1, 2]).
 
         >>> torch.ones(1, dtype=torch.int32).new([1, 2])
         tensor([1, 2], dtype=torch.int32)
@@ -135,7 +135,7 @@ class Tensor:
         return _overrides.converted(_create.legacy(self.dtype, args, device or self.device), type(self))
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
-        """A copy of `data`, of this tensor's dtype and device unless others are given.
+        """Returns a copy of `data`; dtype and device default to those of this tensor.
 
         >>> torch.ones(1, dtype=torch.int32).new_tensor([1, 2])
         tensor([1, 2], dtype=torch.int32)
@@ -187,7 +187,7 @@ class Tensor:
         return _f.mark_coalesced_(self, coalesced)
 
     def _neg_view(self):
-        """The negative, which is computed: tensors with a mark for it are not there.
+        """Returns the negative; there is no negated view of a real tensor.
 
         >>> torch.tensor([1, -2])._neg_view()
         tensor([-1,  2])
@@ -215,7 +215,7 @@ class Tensor:
         raise RuntimeError("data: a tensor's data cannot be deleted; del the tensor")
 
     def _is_view(self):
-        """True for what an operator gave that shares the memory of its argument: `_base` is the tensor that owns it.
+        """Returns whether the tensor is a view: its base `_base` owns the memory.
 
         >>> x = torch.zeros(3)
         >>> x[1:]._is_view(), x[1:]._base is x, x._is_view()
@@ -224,7 +224,7 @@ class Tensor:
         return self._base is not None and not self.is_inference()
 
     def storage(self):
-        """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it.
+        """Returns the storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it.
 
         >>> torch.tensor([[1, 2], [3, 4]]).t().storage()
          1
@@ -237,7 +237,7 @@ class Tensor:
         return made
 
     def storage_type(self):
-        """The legacy class of the storage, such as torch.FloatStorage.
+        """Returns the legacy class of the storage, such as torch.FloatStorage.
 
         >>> torch.ones(2).storage_type()
         <class 'libtensor.FloatStorage'>
@@ -248,7 +248,7 @@ class Tensor:
         return _typed_storage.legacy(name)
 
     def type(self, dtype=None, non_blocking=False):
-        """The legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name or class).
+        """Returns the legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name or class).
 
         >>> torch.ones(2).type(), torch.ones(2).type(torch.int32)
         ('torch.FloatTensor', tensor([1, 1], dtype=torch.int32))
@@ -270,7 +270,7 @@ class Tensor:
 
     @_direct.getter(_direct.LIST, "tensor_hold")
     def tolist(self):
-        """The elements as nested lists of Python numbers.
+        """Returns the elements as nested lists of Python numbers.
 
         >>> torch.tensor([[1, 2], [3, 4]]).tolist()
         [[1, 2], [3, 4]]
@@ -283,11 +283,12 @@ class Tensor:
             return self.dequantize().tolist()
         if self.is_conj() or self.is_neg():
             return _interop.resolved(self).tolist()
-        return self.to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
+        return self.to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # 16-bit floats
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
-        """NumPy's name for a copy of a dtype, which Dask and SciPy call: `dtype` may be NumPy's, or a word for one; without `copy` the tensor itself
-        where it is of that dtype. Of `order` "C" lays the elements out in rows; "safe" and the like for `casting` refuse what NumPy refuses.
+        """Returns a copy with another dtype, as in NumPy; Dask and SciPy call it. `dtype` may be a NumPy dtype or its string. With
+        `copy=False`, returns the tensor itself if it has the dtype. `order="C"` returns a contiguous tensor; `casting` is checked as by
+        NumPy.
 
         >>> torch.ones(2).astype("i4")
         tensor([1, 1], dtype=torch.int32)
@@ -302,16 +303,16 @@ class Tensor:
         return made.contiguous() if order == "C" else made
 
     def numpy(self, *, force=False):
-        """The tensor as a NumPy array that shares its memory."""
+        """Returns a NumPy array that shares the memory of the tensor."""
         return _dlpack.to_numpy(self, force)
 
-    to_numpy = numpy  # by which matplotlib and others tell arrays from sequences
+    to_numpy = numpy  # matplotlib and others recognize arrays by it
 
     def __array__(self, dtype=None, copy=None):
         return _dlpack.array(self, dtype, copy)
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
-        """The result of a NumPy function of tensors."""
+        """Returns the result of a NumPy function as a tensor."""
         return _overrides.converted(_dlpack.from_numpy(array), type(self))
 
     def __array_function__(self, func, types, args, kwargs):
@@ -334,11 +335,11 @@ class Tensor:
 
     @property
     def strides(self):
-        """The steps from one element to the next along each dimension, in bytes, as NumPy has them; stride() counts elements."""
+        """The strides in bytes, as in NumPy; stride() returns elements."""
         return _interop.strides(self)
 
     def conjugate(self):
-        """conj(), by NumPy's name for it."""
+        """conj(), under NumPy's name."""
         return _f.conj(self)
 
     def tobytes(self):
@@ -362,13 +363,13 @@ class Tensor:
         return _dlpack.device(self)
 
     def __array_namespace__(self, /, *, api_version=None):
-        """libtensor.array_api, the functions of the array API standard, of any version of it up to 2025.12."""
+        """Returns libtensor.array_api, the functions of the array API standard, for versions up to 2025.12."""
         if api_version not in VERSIONS:
             raise ValueError(f"__array_namespace__(): api_version must be None or one of {', '.join(VERSIONS[1:])}, not {api_version!r}")
         return sys.modules[PACKAGE].array_api
 
     def to_device(self, device, /, *, stream=None):
-        """The tensor on another device; `self` where it is there. The copy is ordered by the current stream, so that `stream` must be None.
+        """Returns the tensor on another device; `self` if it is there. The copy is ordered by the current stream; `stream` must be None.
 
         >>> torch.ones(2).to_device("cpu")
         tensor([1., 1.])
@@ -415,7 +416,7 @@ class Tensor:
             return _print.renamed(_f.to_string(self, **_print.narrowed(name)), name)
 
     def _repr_html_(self):
-        from .._data.html import html  # which only notebooks need
+        from .._data.html import html  # imported for notebooks only
 
         with _overrides.disabled():
             return html(self, type(self).__name__)
@@ -426,12 +427,12 @@ class Tensor:
         return iter(_f.unbind(self))
 
     def __reversed__(self):
-        """The tensor with the order of its first dimension reversed: a copy."""
+        """Returns a copy with the first dimension reversed."""
         return _f.flip(self, 0) if self.dim() else self
 
     @_direct.first("select slice index_get", _direct.SUBSCRIPTS)
     def __getitem__(self, key):
-        """The part of the tensor that a key tells, or the elements at its indices. Slices with negative steps give copies."""
+        """Returns a view for integers, slices, None and ellipses, a copy for masks, index tensors and slices with negative steps."""
         key = _keys.plain(key)
         if not _keys.backwards(key):
             return _f.index_get(self, key)
@@ -440,7 +441,7 @@ class Tensor:
 
     @_direct.first("index_set_ index_set_scalar_", _direct.ASSIGNS)
     def __setitem__(self, key, value):
-        """Writes a tensor, a number or a sequence to the part of the tensor that a key tells, or to the elements at its indices."""
+        """Writes a tensor, a scalar or a sequence to the elements that a key selects."""
         key = _keys.plain(key)
         if _keys.backwards(key):
             part, dims, rest = _keys.forwards(self, key)

@@ -1,4 +1,4 @@
-"""Names of dimensions, as Python has them: None for a dimension without one, an ellipsis for those that a list does not mention."""
+"""Names of dimensions: None for a dimension without a name, an ellipsis for the dimensions that a list does not mention."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ _unflatten = _f.unflatten
 
 
 def listed(names, function):
-    """A list of names as the library takes it; it may be given as one argument."""
+    """Returns a list of names for the library; it may be a single argument."""
     if len(names) == 1 and sequence(names[0]):
         names = names[0]
     return [spelled(name, function) for name in names]
@@ -29,7 +29,7 @@ def spelled(name, function):
 
 
 def others(tensor, names, changes, function):
-    """The names that a tensor is to have: a list, or its own with some replaced; None for none."""
+    """Returns the new names of a tensor: a list, or its names with some replaced; None for no names."""
     if names and changes:
         raise RuntimeError(f"{function}(): takes names by position, or as old='new', not both")
     if not changes:
@@ -52,7 +52,7 @@ class Tensor:
         _f.rename_(self, None if names is None else listed(tuple(names), "names"))
 
     def has_names(self):
-        """Whether any dimension has a name.
+        """Returns whether a dimension has a name.
 
         >>> torch.zeros(2, names=["N"]).has_names()
         True
@@ -60,9 +60,9 @@ class Tensor:
         return any(_f.names(self))
 
     def rename(self, *names, **changes):
-        """A view with other names: one for each dimension, None for none, `...` for those that stay; or some, as old="new".
+        """Returns a view with other names: one for each dimension, None for no name, `...` for unchanged ones; or some, as old="new".
 
-        rename(None) leaves it without any.
+        rename(None) removes all names.
 
         >>> torch.zeros(2, 3, names=["N", "C"]).rename(C="channels").names
         ('N', 'channels')
@@ -70,7 +70,7 @@ class Tensor:
         return _f.rename(self, others(self, names, changes, "rename"))
 
     def rename_(self, *names, **changes):
-        """Gives the tensor itself other names: see rename.
+        """Renames the dimensions of the tensor in place: see rename.
 
         >>> torch.zeros(2, 3).rename_("N", None).names
         ('N', None)
@@ -78,7 +78,7 @@ class Tensor:
         return _f.rename_(self, others(self, names, changes, "rename_"))
 
     def refine_names(self, *names):
-        """A view in which dimensions without a name have one; `...` stands for any number of them that stay as they are.
+        """Returns a view with names for dimensions without one; `...` represents any number of unchanged dimensions.
 
         >>> torch.zeros(2, 3, 5, 5).refine_names(..., "rows", "columns").names
         (None, None, 'rows', 'columns')
@@ -86,7 +86,8 @@ class Tensor:
         return _f.refine_names(self, listed(names, "refine_names"))
 
     def align_to(self, *names):
-        """A view whose dimensions are in the order of the names; others have size 1, `...` stands for those that are not mentioned.
+        """Returns a view with dimensions in the order of the names; missing ones have size 1, `...` represents the dimensions that are not
+        mentioned.
 
         >>> torch.zeros(2, 3, 5, names=["N", "C", "L"]).align_to("L", ...).names
         ('L', 'N', 'C')
@@ -94,7 +95,7 @@ class Tensor:
         return _f.align_to(self, listed(names, "align_to"))
 
     def unflatten(self, dim, sizes):
-        """Splits dimension `dim` into several: sizes, or pairs of a name and a size.
+        """Splits dimension `dim` into several with the given sizes, or (name, size) pairs.
 
         >>> torch.zeros(6, 2, names=["C", "L"]).unflatten("C", [("a", 2), ("b", 3)]).names
         ('a', 'b', 'L')

@@ -11,31 +11,34 @@ from .._gen import gen_functions as _f
 
 
 def other(value):
-    """The other operand of an operator: NumPy's numbers become Python's, arrays and other libraries' tensors tensors; NotImplemented for what
-    is none of them."""
+    """Returns the other operand of an operator: NumPy scalars as Python numbers, arrays and tensors of other libraries as tensors;
+    NotImplemented for other values.
+    """
     number = None if value.__class__ in NUMBERS or _overrides.hook(value) is not None or is_array(value) else foreign(value)
     return other_array(value) if number is None else number
 
 
 def other_array(value):
-    """The other operand of an operator that takes no numbers."""
+    """Returns the other operand of an operator that accepts no scalars."""
     if _overrides.hook(value) is not None or is_operand(value) and not is_array(value):
         return value
     if not hasattr(value, "__array_interface__") and hasattr(type(value), "__dlpack__"):
-        return from_dlpack(value)  # what cannot be lent, such as a tensor of PyTorch's with a gradient, says so
+        return from_dlpack(value)  # raises if the memory cannot be exported, as for PyTorch tensors that require grad
     try:
         return from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
-    except (TypeError, ValueError):  # an array of texts, say
+    except (TypeError, ValueError):  # such as an array of strings
         return NotImplemented
 
 
 def is_array(value):
-    """Tells whether a value is an array of NumPy's or its like, perhaps one without dimensions: it has a dtype that counts."""
+    """Returns whether a value is an array of NumPy or of a similar library, possibly without dimensions, whose dtype takes part in
+    promotion.
+    """
     return not isinstance(value, Tensor) and hasattr(value, "__array_interface__") and not is_number(value)
 
 
 def operand(value, function, argument):
-    """A tensor, a Python number, or the tensor of an array without dimensions."""
+    """Returns a tensor, a Python number, or the tensor of an array without dimensions."""
     return from_array(value) if is_array(value) and foreign(value) is not None else number(value, function, argument)
 
 
@@ -43,11 +46,11 @@ convert("OP", operand)
 
 
 def of_two(self, other):
-    """What inspect shows."""
+    """The signature that inspect shows."""
 
 
 def of_one(self):
-    """What inspect shows."""
+    """The signature that inspect shows."""
 
 
 def add(name, made, operator, shown):
@@ -57,14 +60,14 @@ def add(name, made, operator, shown):
 
 
 def binary(name, operator, numbers=True, reflected=False):
-    """Gives Tensor the operator method of a function of two operands; the right one's, where it is reflected."""
+    """Defines the operator method of Tensor for a function of two operands; for the right operand if it is reflected."""
     how, inplace = REFLECTS if reflected else OPERATES, operator.__name__[-1] == "_"
     add(name, function(name, operator.operators, how, inplace, operator, other if numbers else other_array), operator, of_two)
 
 
 def unary(name, operator):
-    """Gives Tensor the operator method of a function of one operand."""
-    if name == "__invert__":  # which Python's users know to need integers, so that others get a TypeError
+    """Defines the operator method of Tensor for a function of one operand."""
+    if name == "__invert__":  # operators that require integers raise TypeError
         add(name, function(name, operator.operators, fallback=inverted, explains=invertible), operator, of_one)
     else:
         add(name, function(name, operator.operators, fallback=operator), operator, of_one)
@@ -75,4 +78,4 @@ def inverted(self):
     return _f.bitwise_not(self)
 
 
-binary("__rdiv__", _f.div, reflected=True)  # the name of Python 2, which calls by name still use
+binary("__rdiv__", _f.div, reflected=True)  # the name in Python 2, which some programs call

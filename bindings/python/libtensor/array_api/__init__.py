@@ -1,4 +1,6 @@
-"""The array API standard (data-apis.org/array-api), version 2025.12, over tensors: `x.__array_namespace__()`. docs/array-api.md tells more."""
+"""The array API standard (data-apis.org/array-api), version 2025.12, for tensors: `x.__array_namespace__()`. docs/array-api.md describes
+it.
+"""
 
 from .._base.dtypes import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 from .._core.tensor import Tensor
@@ -65,7 +67,7 @@ __array_api_version__ = "2025.12"
 
 
 def __dir__():
-    """The names of the standard, without those of the files that have them."""
+    """Returns the names of the standard, without those of its modules."""
     from types import ModuleType
 
     others = {"Tensor", *(name for name, value in globals().items() if isinstance(value, ModuleType))} - {"fft", "linalg"}

@@ -1,4 +1,4 @@
-"""Arrays: tensors whose operators and `size` are the standard's, where PyTorch's differ."""
+"""Arrays: tensors whose operators and `size` follow the standard where PyTorch's differ."""
 
 import sys
 from functools import wraps
@@ -20,12 +20,12 @@ BINARY = {
     "matmul": "matmul",
 }
 COMPARED = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
-AS_THE_STANDARD = ("floordiv", "mod")  # in place too, where the others give what tensors' give
-NARROW = (int8, int16, uint8)  # integers that are no positions to PyTorch
+AS_THE_STANDARD = ("floordiv", "mod")  # in place too; the other operators are those of tensors
+NARROW = (int8, int16, uint8)  # integer dtypes that are not indices in PyTorch
 
 
 class Count(int):
-    """The number of elements; called, as PyTorch's method `size`, the sizes or one of them."""
+    """The number of elements; when called like PyTorch's method `size`, the sizes or one of them."""
 
     def __new__(cls, array):
         made = super().__new__(cls, array.numel())
@@ -40,8 +40,8 @@ class Count(int):
 
 
 class Array(Tensor):
-    """A tensor whose operators promote and round as the array API standard says: asarray() and the functions of creation make it, and
-    what is computed of one is one. In all else it is a tensor as others are; `x.as_subclass(libtensor.Tensor)` is it as a plain one.
+    """A tensor whose operators promote and round as the array API standard requires. asarray() and the creation functions return arrays,
+    and so do functions of arrays. `x.as_subclass(libtensor.Tensor)` is a plain tensor over the same memory.
     """
 
     __slots__ = ()
@@ -49,7 +49,7 @@ class Array(Tensor):
 
     @property
     def size(self):
-        """The number of elements. Called, as tensors' own `size`, the sizes."""
+        """The number of elements. Callable like the method of tensors, which returns the sizes."""
         return Count(self)
 
     def __getitem__(self, key):
@@ -60,7 +60,7 @@ class Array(Tensor):
 
 
 def plain(array, key):
-    """A key as tensors take it: integers of every dtype are positions, and a mask selects nothing if its sizes are those of the array or 0."""
+    """Converts a key: integers of every dtype are indices, and a mask must have the sizes of the array, or size 0."""
     if isinstance(key, tuple):
         return tuple([plain(None, each) for each in key])
     if not isinstance(key, Tensor):
@@ -75,8 +75,8 @@ def plain(array, key):
 
 
 def known(operand):
-    """What the namespace's functions take: a tensor, a number, or a tensor over one of NumPy's arrays. None for all else, which tensors' own
-    operators know how to take or refuse.
+    """Returns an operand of the namespace's functions: a tensor, a number, or a tensor over a NumPy array. None for other values, which the
+    operators of tensors accept or reject.
     """
     if isinstance(operand, (Tensor, Number)):
         return operand
@@ -101,7 +101,7 @@ def in_place(name, function):
     def made(self, other):
         operand = known(other)
         if isinstance(operand, Number):
-            promoted(function.__name__, self, operand)  # which refuses what the dtype does not hold
+            promoted(function.__name__, self, operand)  # raises for a dtype that does not support the operator
         if name in AS_THE_STANDARD and operand is not None:
             result = function(self.clone() if self.requires_grad else self, operand)
             if _f.can_cast(result.dtype, self.dtype):
@@ -115,7 +115,7 @@ for _name, _of in BINARY.items():
     _function = getattr(elementwise, _of, None) or linalg.matmul
     setattr(Array, f"__{_name}__", binary(f"__{_name}__", _function))
     setattr(Array, f"__r{_name}__", binary(f"__r{_name}__", _function, reflected=True))
-    if _name != "matmul":  # x @= y gives x another tensor, as Python does by itself
+    if _name != "matmul":  # x @= y rebinds x, as Python does by default
         setattr(Array, f"__i{_name}__", in_place(_name, _function))
 for _name, _of in COMPARED.items():
     setattr(Array, f"__{_name}__", binary(f"__{_name}__", getattr(elementwise, _of)))
@@ -123,7 +123,7 @@ _direct.kin(Array)
 
 
 def creates(function):
-    """The function with arrays for tensors."""
+    """Wraps a function so that it returns arrays instead of tensors."""
 
     @wraps(function)
     def made(*args, **kwargs):

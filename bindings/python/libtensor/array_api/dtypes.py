@@ -25,12 +25,12 @@ KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex f
 
 
 def dtype_of(value, function):
-    """A dtype, or that of a tensor."""
+    """Returns a dtype, or the dtype of a tensor."""
     return value if isinstance(value, _dtypes.dtype) else checked(value, function, "type").dtype
 
 
 def with_number(dtype, value):
-    """The dtype that a Python number makes of a tensor's: its own where that is of the number's kind, or of one that holds it."""
+    """Returns the dtype of a Python number with a tensor: the tensor's if it has the number's kind or a higher one."""
     if isinstance(value, complex):
         return (dtype if dtype.is_floating_point or dtype.is_complex else _dtypes.default()).to_complex()
     if isinstance(value, float):
@@ -39,10 +39,10 @@ def with_number(dtype, value):
 
 
 def result_type(*arrays_and_dtypes):
-    """The dtype to which tensors, dtypes and Python numbers are promoted together. Tensors without dimensions count as all others; an
-    integer beside a float, which the standard leaves open, is promoted as in PyTorch. A call without tensors and dtypes is refused.
+    """Returns the dtype to which tensors, dtypes and Python numbers are promoted. Zero-dimensional tensors count as all others; integers
+    with floats, which the standard leaves undefined, are promoted as in PyTorch. Raises ValueError without a tensor or dtype.
     """
-    arrays_and_dtypes = [_dtypes.of_type(x) or x if x.__hash__ else x for x in arrays_and_dtypes]  # NumPy's dtypes are known as well
+    arrays_and_dtypes = [_dtypes.of_type(x) or x if x.__hash__ else x for x in arrays_and_dtypes]  # accepts NumPy's dtypes as well
     known = [x if isinstance(x, _dtypes.dtype) else x.dtype for x in arrays_and_dtypes if isinstance(x, (Tensor, _dtypes.dtype))]
     if not known:
         raise ValueError("result_type(): a tensor or a dtype is needed; Python numbers take theirs from it")
@@ -51,7 +51,7 @@ def result_type(*arrays_and_dtypes):
 
 
 def promoted(function, *operands):
-    """The operands as tensors of the dtype to which they are promoted."""
+    """Returns the operands as tensors of their promoted dtype."""
     if all(isinstance(x, Tensor) for x in operands) and len({x.dtype for x in operands}) == 1:
         return operands
     operands = [number(x, function, f"x{i}") for i, x in enumerate(operands, 1)]
@@ -63,22 +63,22 @@ def promoted(function, *operands):
 
 
 def filled(value, dtype, device, function):
-    """The tensor of a number, which an integer dtype must hold."""
+    """Returns the tensor of a number, which an integer dtype must be able to represent."""
     if dtype in KINDS["integral"] and not iinfo(dtype).min <= value <= iinfo(dtype).max:
         raise OverflowError(f"{function}(): {value} is beyond {dtype}, to which it is promoted; astype() gives the tensor a wider dtype")
     if dtype in KINDS["integral"] or dtype is bool:
         return _f.full((), value, dtype=dtype, device=device)
-    return _f.full((), value, dtype=complex128 if dtype.is_complex else float64, device=device).to(dtype)  # an infinity where it is beyond
+    return _f.full((), value, dtype=complex128 if dtype.is_complex else float64, device=device).to(dtype)  # infinity if the number is out of range
 
 
 def can_cast(from_, to, /):
-    """Whether promotion leads from one dtype, or a tensor's, to another: int8 to int16, not back."""
+    """Returns whether promotion converts a dtype, or a tensor's, to another: int8 to int16, but not back."""
     return _f.promote_types(dtype_of(from_, "can_cast"), to) is to
 
 
 def isdtype(dtype, kind):
-    """Whether a dtype is of a kind: another dtype, one of "bool", "signed integer", "unsigned integer", "integral", "real floating",
-    "complex floating" and "numeric", or one of a tuple of these.
+    """Returns whether a dtype has a kind: a dtype, "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
+    floating", "numeric", or one of a tuple of these.
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
@@ -87,13 +87,13 @@ def isdtype(dtype, kind):
     if kind not in KINDS:
         raise ValueError(f"isdtype(): kind must be a dtype, a tuple, or one of {', '.join(map(repr, KINDS))}, not {kind!r}")
     if kind in ("real floating", "numeric") and dtype.is_floating_point:
-        return True  # those of 16 bits, which the standard does not have, too
+        return True  # includes 16-bit floats, which the standard does not define
     return dtype in KINDS[kind]
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
-    """The elements in another dtype, which may be NumPy's: a new tensor, or with `copy=False` x itself where nothing changes. Complex
-    numbers become no real ones: real() or imag() tells which part is meant.
+    """Returns the elements in another dtype, which may be NumPy's: a new array, or with `copy=False` x itself if nothing changes. Raises an
+    error for complex to real: use real() or imag().
     """
     dtype = _dtypes.of_numpy(dtype)
     if checked(x, "astype", "x").dtype.is_complex and not dtype.is_complex and dtype is not bool:
@@ -102,7 +102,9 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 
 class finfo(_dtypes.finfo):
-    """Numerical properties of a float or complex dtype, or that of a tensor: bits, eps, max, min, smallest_normal, and the real dtype."""
+    """Returns the numerical properties of a floating-point or complex dtype, or of a tensor's: bits, eps, max, min, smallest_normal, and
+    the real dtype.
+    """
 
     def __init__(self, type, /):
         super().__init__(dtype_of(type, "finfo"))
@@ -110,7 +112,7 @@ class finfo(_dtypes.finfo):
 
 
 class iinfo(_dtypes.iinfo):
-    """Numerical properties of an integer dtype, or that of a tensor: bits, max, min, dtype."""
+    """Returns the numerical properties of an integer dtype, or of a tensor's: bits, max, min, dtype."""
 
     def __init__(self, type, /):
         super().__init__(dtype_of(type, "iinfo"))

@@ -1,4 +1,4 @@
-"""Functions of each element."""
+"""Elementwise functions."""
 
 from .._base import dtypes as _dtypes
 from .._core.tensor import Tensor, checked
@@ -53,7 +53,7 @@ def described(made, name, text):
 
 
 def summary(function):
-    """The first lines of an operator's documentation, with the names that the standard gives its arguments."""
+    """Returns the first lines of an operator's documentation, with the standard's argument names."""
     return (function.__doc__ or "").partition("\n\n")[0].replace("`input`", "x").replace("`dim`", "`axis`")
 
 
@@ -76,13 +76,13 @@ globals().update({name: of_two(name, operator(name), text) for name, text in TWO
 
 
 def expm1(x, /):
-    """exp(x) - 1, with the digits that the difference loses beside 0."""
+    """Returns exp(x) - 1, accurate near 0."""
     made = _f.expm1(checked(x, "expm1", "x"))
-    return made + 0.0 if x.dtype.is_complex else made  # 0 + 0j of -0 + 0j
+    return made + 0.0 if x.dtype.is_complex else made  # 0 + 0j for -0 + 0j
 
 
 def floor_divide(x1, x2, /):
-    """The largest integers up to the quotients. Those with an infinity are the quotients themselves: inf of inf // 2, -0 of 2 // -inf."""
+    """Returns the quotients rounded down. For infinities, the quotients themselves: inf for inf // 2, -0 for 2 // -inf."""
     x1, x2 = promoted("floor_divide", x1, x2)
     made = _f.floor_divide(x1, x2)
     if not made.dtype.is_floating_point or made.layout is not _dtypes.strided:
@@ -91,31 +91,31 @@ def floor_divide(x1, x2, /):
 
 
 def remainder(x1, x2, /):
-    """What division leaves, with the sign of x2, a zero too."""
+    """Returns the remainders of division, with the sign of x2, also for zero."""
     x1, x2 = promoted("remainder", x1, x2)
     made = _f.remainder(x1, x2)
     if not made.dtype.is_floating_point or made.layout is not _dtypes.strided:
         return made
-    # Zeros of either sign by steps with the derivative of `made` itself, of which copysign has none at 0.
+    # Zeros with a sign, with the derivative of `made`: copysign has no derivative at 0.
     zero = _f.where(_f.signbit(x2), -(made - made - made), made + 0.0)
     return _f.where(made == 0, zero, made)
 
 
 def round(x, /):
-    """The nearest integers, of two the even one; of complex numbers both parts."""
+    """Rounds to the nearest integers, halves to even; of complex numbers both parts."""
     if checked(x, "round", "x").dtype.is_complex:
         return _f.view_as_complex(_f.round(_f.view_as_real(x)))
     return _f.round(x)
 
 
 def sign(x, /):
-    """-1, 0 or 1, of complex numbers x / abs(x), of NaN NaN."""
+    """Returns -1, 0 or 1; x / abs(x) for complex numbers, NaN for NaN."""
     made = _f.sgn(checked(x, "sign", "x"))
     return _f.where(_f.isnan(x), x, made) if made.dtype.is_floating_point else made
 
 
 def tanh(x, /):
-    """The hyperbolic tangent; of an infinity beside a finite imaginary part, 1 or -1 and a zero with the sign of that part."""
+    """Returns the hyperbolic tangent; for an infinite real part and a finite imaginary part, 1 or -1 and a signed zero."""
     made = _f.tanh(checked(x, "tanh", "x"))
     if not x.dtype.is_complex:
         return made
@@ -124,23 +124,23 @@ def tanh(x, /):
 
 
 def clip(x, /, min=None, max=None):
-    """The elements, or the nearest bound where they are beyond one, in x's dtype. NaN in any of them gives NaN."""
+    """Returns the elements limited to the bounds, in x's dtype; NaN if an operand is NaN."""
     made = checked(x, "clip", "x").clone()
     for name, bound, nearer in (("min", min, _f.maximum), ("max", max, _f.minimum)):
         if isinstance(bound, Tensor):
             made = nearer(*promoted("clip", made, bound))
-        elif bound is not None:  # a number that the dtype may not hold, which bounds nothing then
+        elif bound is not None:  # a bound that the dtype cannot represent, which has no effect
             made = _f.clamp(made, **{name: bound})
     return made.to(x.dtype)
 
 
 def positive(x, /):
-    """The elements themselves."""
+    """Returns the elements unchanged."""
     return _compose.positive(x)
 
 
 def real(x, /):
-    """The real parts; x itself where it has no others."""
+    """Returns the real parts; x itself for a real dtype."""
     return checked(x, "real", "x").real
 
 

@@ -29,21 +29,21 @@ globals().update({name: along_several(name, getattr(_fft, name)) for name in SEV
 
 @creates
 def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
-    """The frequencies of the `n` results of fft for samples at distance `d`."""
+    """Returns the frequencies of the `n` results of fft for the sample spacing `d`."""
     return _fft.fftfreq(n, d, dtype=dtype, device=device)
 
 
 @creates
 def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
-    """The frequencies of the results of rfft of `n` samples at distance `d`."""
+    """Returns the frequencies of the results of rfft of `n` samples."""
     return _fft.rfftfreq(n, d, dtype=dtype, device=device)
 
 
 def fftshift(x, /, *, axes=None):
-    """The results of fft with frequency 0 in the middle of axes, or of all of them."""
+    """Moves frequency 0 to the middle of axes, by default of all."""
     return _fft.fftshift(checked(x, "fftshift", "x"), axes)
 
 
 def ifftshift(x, /, *, axes=None):
-    """What fftshift has moved, at its place again."""
+    """Reverses fftshift."""
     return _fft.ifftshift(checked(x, "ifftshift", "x"), axes)

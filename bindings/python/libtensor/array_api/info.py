@@ -1,4 +1,4 @@
-"""What the namespace can do: __array_namespace_info__."""
+"""Capabilities of the namespace: __array_namespace_info__."""
 
 from .._base.device import default as default_device
 from .._base.device import device as Device
@@ -14,28 +14,28 @@ class Info:
     """Capabilities, devices and dtypes, by the methods that the standard names."""
 
     def capabilities(self):
-        """All of the standard is there; a tensor has any number of dimensions."""
+        """Returns the capabilities: all optional ones, and any number of dimensions."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
 
     def default_device(self):
-        """The device of functions that are given none."""
+        """Returns the default device."""
         return default_device()
 
     def default_dtypes(self, *, device=None):
-        """The dtypes of functions that are given none, by kind."""
+        """Returns the default dtypes by kind."""
         real = default_dtype()
         return {"real floating": real, "complex floating": real.to_complex(), "integral": int64, "indexing": int64}
 
     def dtypes(self, *, device=None, kind=None):
-        """The dtypes of the standard by name; of a kind, or of a tuple of kinds, alone."""
+        """Returns the dtypes of the standard by name, optionally of a kind or of a tuple of kinds."""
         kinds = LEAVES if kind is None else kind if isinstance(kind, tuple) else (kind,)
         return {dtype.name: dtype for each in kinds for dtype in KINDS[each]}
 
     def devices(self):
-        """The devices that hold data."""
+        """Returns the devices."""
         return (Device("cpu"), *(Device("cuda", index) for index in range(_f.device_count("cuda"))))
 
 
 def __array_namespace_info__():
-    """What the namespace can do, as an object with the methods of the standard."""
+    """Returns the capabilities of the namespace as an object with the standard's methods."""
     return Info()

@@ -1,4 +1,4 @@
-"""Shapes, joins and the order of elements."""
+"""Manipulation of shapes, concatenation, and reordering."""
 
 from .._base.dtypes import int64
 from .._core.tensor import Tensor, checked, wrapped_dim
@@ -9,12 +9,12 @@ from .dtypes import promoted
 
 
 def broadcast_arrays(*arrays):
-    """A tuple of views of one shape."""
+    """Returns a tuple of views broadcast to one shape."""
     return tuple(_f.broadcast_tensors(*arrays)) if arrays else ()
 
 
 def broadcast_shapes(*shapes):
-    """The shape to which shapes broadcast together; ValueError where they do not."""
+    """Returns the shape to which shapes broadcast. Raises ValueError if they do not."""
     try:
         return tuple(_create.broadcast_shapes(*shapes))
     except RuntimeError as error:
@@ -22,28 +22,28 @@ def broadcast_shapes(*shapes):
 
 
 def broadcast_to(x, /, shape):
-    """A view of a larger shape, in which elements stand in several places."""
+    """Returns a view broadcast to a larger shape."""
     return _f.broadcast_to(checked(x, "broadcast_to", "x"), shape)
 
 
 def concat(arrays, /, *, axis=0):
-    """The tensors one after another along an axis, or with None all their elements; in the dtype to which they are promoted."""
+    """Concatenates arrays along an axis, or flattened for None, in the promoted dtype."""
     arrays = promoted("concat", *arrays)
     return _f.cat([x.flatten() for x in arrays] if axis is None else arrays, axis or 0)
 
 
 def stack(arrays, /, *, axis=0):
-    """The tensors, all of one shape, along a new axis; in the dtype to which they are promoted."""
+    """Stacks arrays of one shape along a new axis, in the promoted dtype."""
     return _f.stack(promoted("stack", *arrays), axis)
 
 
 def unstack(x, /, *, axis=0):
-    """A tuple of the parts of x along an axis, which they do not have."""
+    """Returns a tuple of the slices of x along an axis, without it."""
     return tuple(_f.unbind(checked(x, "unstack", "x"), axis))
 
 
 def squeeze(x, /, axis):
-    """A view without axes, which must have size one."""
+    """Returns a view without axes, which must have size one."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     wrong = next((d for d in axes if checked(x, "squeeze", "x").shape[wrapped_dim(d, x, "squeeze()")] != 1), None)
     if wrong is not None:
@@ -52,12 +52,12 @@ def squeeze(x, /, axis):
 
 
 def flip(x, /, *, axis=None):
-    """A copy with the order of the elements reversed along axes, or along all of them."""
+    """Returns a copy with elements reversed along axes, by default along all."""
     return _f.flip(checked(x, "flip", "x"), tuple(range(x.dim())) if axis is None else axis)
 
 
 def roll(x, /, shift, *, axis=None):
-    """A copy with the elements moved along axes, the last ones to the front; without axes, in the order of all elements."""
+    """Returns a copy with elements shifted along axes, the last ones to the front; without axes, in flattened order."""
     if axis is None:
         return _f.roll(checked(x, "roll", "x"), shift)
     axes = axis if isinstance(axis, tuple) else (axis,)
@@ -65,18 +65,18 @@ def roll(x, /, shift, *, axis=None):
 
 
 def moveaxis(x, source, destination, /):
-    """A view with axes at other places; those that are not named keep their order."""
+    """Returns a view with axes moved to other positions; the others keep their order."""
     return _f.moveaxis(checked(x, "moveaxis", "x"), source, destination)
 
 
 def permute_dims(x, /, axes):
-    """A view with the axes in another order."""
+    """Returns a view with axes permuted."""
     return _f.permute(checked(x, "permute_dims", "x"), axes)
 
 
 def reshape(x, /, shape, *, copy=None):
-    """The elements in another shape, one of whose sizes may be -1 for what is left: a copy with `copy=True`, a view with False, which
-    raises ValueError where there is none, and with None a view where there is one.
+    """Returns x with another shape, in which one size may be -1: a copy with `copy=True`, a view with False (ValueError if there is none),
+    otherwise a view if possible.
     """
     made = _f.reshape(checked(x, "reshape", "x"), shape)
     shares = made.data_ptr() == x.data_ptr()
@@ -86,12 +86,12 @@ def reshape(x, /, shape, *, copy=None):
 
 
 def repeat(x, repeats, /, *, axis=None):
-    """Each element several times, along an axis or in the order of all of them: a number of times, or a tensor of one for each."""
+    """Repeats each element along an axis, or in flattened order, a number of times, or as often as a tensor has for each."""
     if isinstance(repeats, Tensor):
         repeats = repeats.to(int64)
     return _f.repeat_interleave(checked(x, "repeat", "x"), repeats, axis)
 
 
 def tile(x, repetitions, /):
-    """Copies of x beside each other, as many along each axis as told; the shorter of shape and repetitions gets ones in front."""
+    """Repeats x along each axis; the shorter one of shape and repetitions is padded with ones in front."""
     return _f.tile(checked(x, "tile", "x"), repetitions)

@@ -1,4 +1,4 @@
-"""Gradients: what torch.autograd has of functions and modes."""
+"""Automatic differentiation: the functions and modes of torch.autograd."""
 
 from .._base.extend import publish as _publish
 from .._core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled

@@ -20,7 +20,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def current(number, name):
-    """The number of the innermost level that is under way, that of a func.jvp among them, None outside of one."""
+    """Returns the number of the innermost level, including those of func.jvp, None outside of one."""
     found = levels.numbers[-1] if levels.numbers else None
     if number not in (None, 0):
         raise RuntimeError(f"{name}: levels do not nest, so that the only one has the number 0, not {number}")

@@ -1,4 +1,4 @@
-"""Operations with derivatives of their own."""
+"""Custom functions with user-defined derivatives."""
 
 from .._base.extend import publish as _publish
 from .._gradients.function import Function, FunctionCtx, InplaceFunction, once_differentiable

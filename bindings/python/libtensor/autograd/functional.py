@@ -19,7 +19,7 @@ STRICT = "This is not allowed in strict mode."
 
 
 def as_tuple(given, what, name):
-    """Tensors as a tuple, and whether they were one."""
+    """Returns tensors as a tuple, and whether they were one."""
     several = isinstance(given, tuple)
     tensors = given if several else (given,)
     for i, t in enumerate(tensors):
@@ -30,18 +30,18 @@ def as_tuple(given, what, name):
 
 
 def unpack(result, several):
-    """A result in the form of what it belongs to: of one tensor its only part."""
+    """Returns a result in the form of its inputs or outputs: for a single tensor its only item."""
     return result if several else result[0]
 
 
 def fresh(inputs, connected):
-    """The inputs as new tensors: connected with what they were computed of, or leaves."""
+    """Returns the inputs as new tensors: connected to the graph, or leaves."""
     inputs = tuple(t.clone() if t.is_inference() else t for t in inputs)
     return tuple(_f.jvp_input(t, bool(connected)) for t in inputs)
 
 
 def recorded(create_graph):
-    """Has what follows recorded, where that is asked for or the caller has it so."""
+    """Enables grad mode if create_graph is True or it was enabled."""
     return set_grad_enabled(bool(create_graph) or is_grad_enabled())
 
 
@@ -50,7 +50,7 @@ def finished(tensors, create_graph):
 
 
 def vectors(v, like, create_graph, name, of):
-    """What is multiplied, checked against the tensors that it belongs to; ones where it was left out."""
+    """Returns the checked vectors for tensors; ones by default."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             found = f"a tensor of {like[0].shape}" if len(like) == 1 else f"{len(like)} tensors"
@@ -71,7 +71,7 @@ def vectors(v, like, create_graph, name, of):
 
 
 def gradients(outputs, inputs, given=None, create_graph=False, retain_graph=None):
-    """The gradients of the outputs that have a history; None for inputs that none of them depends on."""
+    """Returns the gradients of the outputs with a grad_fn; None for inputs on which none of them depends."""
     pairs = [(t, v) for t, v in zip(outputs, given or [None] * len(outputs), strict=True) if t is not None and t.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
@@ -80,7 +80,7 @@ def gradients(outputs, inputs, given=None, create_graph=False, retain_graph=None
 
 
 def complete(grads, like, strict, create_graph, absent, constant):
-    """Gradients with zeros where there are none, which are errors in strict mode."""
+    """Replaces missing gradients by zeros; in strict mode they are errors."""
     made = []
     for i, (t, of) in enumerate(zip(grads, like, strict=True)):
         if strict and t is None:
@@ -92,7 +92,7 @@ def complete(grads, like, strict, create_graph, absent, constant):
 
 
 def differentiable(tensors, strict, constant):
-    """Refuses, in strict mode, tensors that do not depend on the inputs."""
+    """In strict mode, raises RuntimeError for tensors that do not depend on the inputs."""
     for i, t in enumerate(tensors if strict else ()):
         if t is None or not t.requires_grad:
             raise RuntimeError(f"{constant.format(i)}. {STRICT}")
@@ -105,7 +105,7 @@ CONSTANT_HESSIAN = "The hessian of the user-provided function is independent of 
 
 
 def undetached(tensors, name, create_graph):
-    """Refuses tensors that depend on the inputs of a function that func differentiates: without create_graph the results would not."""
+    """Raises RuntimeError for tensors that depend on inputs that func differentiates: without create_graph the results would not."""
     if not create_graph and depends_on_evaluation(tensors):
         raise RuntimeError(
             f"{name}: You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
@@ -116,7 +116,7 @@ def undetached(tensors, name, create_graph):
 
 
 def evaluated(function, inputs, name, create_graph, strict):
-    """Fresh inputs, the outputs, and whether each of both were several."""
+    """Returns fresh inputs, the outputs, and whether each of both were a tuple."""
     inputs, several = as_tuple(inputs, "inputs", name)
     undetached(inputs, name, create_graph)
     with inference_mode(False):
@@ -173,7 +173,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def sloping(func, inputs, v, name, create_graph, strict):
-    """The arguments of a product with a Hessian, what func gives of them, and its gradients, which can be differentiated."""
+    """Returns the checked arguments of a product with a Hessian, the output of func, and its gradients, which can be differentiated."""
     given, _ = as_tuple(inputs, "inputs", name)
     v = vectors(v, given, create_graph, name, "the input to the user-provided function")
     inputs, several, outputs, made_several = evaluated(func, inputs, name, create_graph, strict)
@@ -250,7 +250,7 @@ def checked(strict, vectorize, strategy):
 
 
 def rows(output, number, inputs, create_graph, strict, seed):
-    """The derivatives of each element of an output, stacked, with respect to each input: the products with a seed, unless it is None."""
+    """Returns the derivatives of each element of an output, stacked, with respect to each input, multiplied by a seed unless it is None."""
     parts = [[] for _ in inputs]
     with inference_mode(False):
         elements = output.reshape(-1).unbind()
@@ -267,8 +267,8 @@ def rows(output, number, inputs, create_graph, strict, seed):
 
 
 def columns(output, number, inputs, create_graph):
-    """What rows() gives, along the real parts of the inputs. The gradient of an output's real part with respect to an input has in its
-    real part how one changes with the other; so has the gradient with the seed i for the imaginary part.
+    """Returns the result of rows() with respect to the real parts of the inputs: the real part of the gradient of the output's real part,
+    and that of the gradient with seed i for the imaginary part.
     """
 
     def real(seed):

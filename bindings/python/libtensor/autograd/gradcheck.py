@@ -144,7 +144,7 @@ def require(holds, text):
 
 
 def of_entries(func, inputs):
-    """The function and its inputs with the values of sparse inputs in their place, and dense results in that of sparse ones."""
+    """Returns the function and its inputs with sparse inputs replaced by their values, and sparse results by dense ones."""
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     sparse = {i: t for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.layout is not _dtypes.strided}
     values = {i: _serialize.parts(t)[-1].detach().requires_grad_(t.requires_grad) for i, t in sparse.items()}
@@ -168,7 +168,7 @@ def is_wanted(t):
 
 
 def checked_inputs(inputs):
-    """The places of the inputs that require gradients."""
+    """Returns the indices of the inputs that require grad."""
     wanted = [i for i, t in enumerate(inputs) if is_wanted(t)]
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
@@ -182,7 +182,7 @@ def checked_inputs(inputs):
 
 
 def outputs_of(func, inputs):
-    """What a function gives that is a tensor of floats or complex numbers."""
+    """Returns the floating-point and complex tensors that a function returns."""
     made = func(*inputs)
     made = (made,) if isinstance(made, Tensor) else tuple(made)
     return [t for t in made if isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())]
@@ -194,13 +194,13 @@ def random_like(t, strided=False):
 
 
 def parts(t):
-    """The numbers of a tensor in a row: of complex elements, the real and the imaginary part."""
+    """Returns the numbers of a tensor as a vector: of complex elements, the real and the imaginary part."""
     t = t.detach()
     return (_f.view_as_real(t.resolve_conj().contiguous()) if t.is_complex() else t).reshape(-1)
 
 
 def bases(t):
-    """For each number of a tensor, a tensor like it of zeros and a 1, or the imaginary unit, in its place."""
+    """Returns the unit vectors of a tensor: for each number a tensor of zeros with a 1, or the imaginary unit."""
     for index in itertools.product(*map(range, t.shape)):
         for step in (1, 1j) if t.is_complex() else (1,):
             made = _f.zeros_like(t)
@@ -218,7 +218,7 @@ NEW = (
 
 
 class Undefined(Function):
-    """What it is given, to which no gradient comes."""
+    """An output whose gradient is undefined."""
 
     @staticmethod
     def forward(ctx, t):
@@ -230,14 +230,14 @@ class Undefined(Function):
 
 
 class Check:
-    """One check of a function at some inputs. Gradients come first, since differences change the inputs, and change them back."""
+    """A check of a function at inputs. Gradients are computed first, since finite differences change the inputs temporarily."""
 
     def __init__(self, func, inputs, wanted, eps, atol, rtol):
         self.func, self.inputs, self.wanted = func, inputs, wanted
         self.eps, self.atol, self.rtol = eps, atol, rtol
 
     def forward(self, fast, batched):
-        """Compares tangents with differences, and with those that vmap computes of several at once."""
+        """Compares tangents with finite differences, and with those that vmap computes of several at once."""
         with enable_grad():
             self.outputs = [(t.shape, t.dtype) for t in outputs_of(self.func, self.inputs)]
         for place in self.wanted:
@@ -257,7 +257,7 @@ class Check:
                 self.batched_tangents(place, [random_like(t), random_like(t)])
 
     def tangents(self, place, way):
-        """The tangents of all outputs when an input has the tangent `way`; zeros where there are none."""
+        """Returns the tangents of all outputs for the tangent `way` of an input; zeros for missing ones."""
         with forward_ad.dual_level(), enable_grad():
             dual = forward_ad.make_dual(self.inputs[place], way)
             outputs = outputs_of(self.func, (*self.inputs[:place], dual, *self.inputs[place + 1 :]))
@@ -304,7 +304,7 @@ class Check:
             self.undefined([t for _, t in live])
         if undefined and len(live) > 1:
             self.together([t for _, t in live])
-        # For each output the weights of its numbers, and the gradients of each such sum.
+        # For each output the weights of its numbers, and the gradients of each weighted sum.
         seeds = [([random_like(t)] if fast else list(bases(t))) if t.requires_grad else [] for t in outputs]
         rows = [[self.repeated(t, seed, nondet_tol) for seed in own] for t, own in zip(outputs, seeds, strict=True)]
         for k, place in enumerate(self.wanted):
@@ -322,12 +322,12 @@ class Check:
                     self.same(number, place, analytical, numerical, self.atol * (output.numel() * t.numel()) ** 0.5 if fast else self.atol)
 
     def gradients(self, outputs, seeds):
-        """The gradients of the inputs, zeros where there are none."""
+        """Returns the gradients of the inputs, zeros for missing ones."""
         operands = [self.inputs[i] for i in self.wanted]
         return grad(outputs, operands, seeds, retain_graph=True, allow_unused=True, materialize_grads=True)
 
     def difference(self, t, way):
-        """The slopes of all outputs' numbers when an input moves."""
+        """Returns the finite differences of all outputs' numbers when an input changes."""
         values, saved = [], t.clone()
         for sign in (1, -1):
             t.add_(way * (sign * self.eps))
@@ -341,7 +341,7 @@ class Check:
         return [(after - before) / (2 * self.eps) for after, before in zip(*values, strict=True)]
 
     def zeros(self, number, output, dtypes):
-        """A run that begins with zeros ends with zeros, of the inputs' sizes."""
+        """Checks that a backward pass of zeros returns zeros of the inputs' sizes."""
         for place, t in zip(self.wanted, self.gradients([output], [_f.zeros_like(output)]), strict=True):
             of = self.inputs[place]
             if t.shape != of.shape:
@@ -354,7 +354,7 @@ class Check:
                 raise GradcheckError(f"backward not multiplied by grad_output: a gradient of zeros of output {number} gives input {place} others")
 
     def repeated(self, output, seed, nondet_tol):
-        """The gradients that a run gives, and gives again."""
+        """Checks that a backward pass returns the same gradients twice."""
         first, second = self.gradients([output], [seed]), self.gradients([output], [seed])
         for a, b in zip(first, second, strict=True):
             if a.numel() and parts(a).sub(parts(b)).abs().max() > nondet_tol:
@@ -365,7 +365,7 @@ class Check:
         return first
 
     def undefined(self, outputs):
-        """Where no output has a gradient, neither has an input, or zeros."""
+        """Checks that undefined gradients of all outputs return undefined gradients or zeros."""
         with enable_grad():
             ends = [Undefined.apply(t) for t in outputs]
         try:
@@ -384,7 +384,7 @@ class Check:
                 )
 
     def together(self, outputs):
-        """What several outputs give together is the sum of what each gives while the others' gradients are undefined."""
+        """Checks that the gradient of several outputs is the sum of their gradients while the others are undefined."""
         seeds = [random_like(t) for t in outputs]
         whole = self.gradients(outputs, seeds)
         alone = [self.gradients([t], [seed]) for t, seed in zip(outputs, seeds, strict=True)]
@@ -394,7 +394,7 @@ class Check:
                 raise GradcheckError(f"Expected undefined gradients of outputs to count as zeros, but those of input {place} do not add up")
 
     def constant(self, number, place, columns):
-        """An output without a grad_fn must not change."""
+        """Checks that an output without a grad_fn does not change."""
         if any(c.ne(0).any() for c in columns):
             raise GradcheckError(
                 f"Numerical gradient for function expected to be zero: output {number} requires no gradient, but changes with input {place}"
@@ -408,7 +408,7 @@ class Check:
 
 
 def alike(before, outputs):
-    """Refuses a function whose results change in more than their elements when an input moves."""
+    """Raises an error for a function whose results change in more than their elements when an input changes."""
     for what, one in (("shape", 0), ("dtype", 1)):
         first, now = [like[one] for like in before], [(t.shape, t.dtype)[one] for t in outputs]
         if first != now:

@@ -41,7 +41,7 @@ def increment_version(tensor):
 
 
 class Saved:
-    """What operations saved: the tensor, or once that is written to a copy of what it was."""
+    """A saved tensor: the tensor, or after a write to it a copy of its previous value."""
 
     __slots__ = ("known", "tensor", "__weakref__")
 
@@ -50,14 +50,14 @@ class Saved:
 
 
 class Sparing(Mode):
-    """Copies what operations saved before a call writes to its memory."""
+    """Copies saved tensors before a call writes to their memory."""
 
     def __init__(self):
         self.open = True
-        self.places = {}  # what was saved, by the address of its storage
-        self.tid_to_weakhandle = WeakValueDictionary()  # what was saved and not written to since, once for however many operations
-        self.cloned = WeakKeyDictionary()  # what was copied, with the copy
-        self.writing = {}  # what the call that is made writes to: the version before, by the address of the storage
+        self.places = {}  # saved tensors, by the address of their storage
+        self.tid_to_weakhandle = WeakValueDictionary()  # saved tensors that were not written to, once for any number of operations
+        self.cloned = WeakKeyDictionary()  # copied tensors, with the copy
+        self.writing = {}  # tensors that the current call writes to: the previous version, by the address of the storage
 
     def close(self):
         self.open = False
@@ -70,7 +70,7 @@ class Sparing(Mode):
         if saved is None:
             saved = self.tid_to_weakhandle[known] = Saved(tensor.detach(), known)
             at = place(tensor)
-            if self.writing.get(at) == tensor._version:  # an operand that shares memory with what the operation is about to write
+            if self.writing.get(at) == tensor._version:  # an operand that shares memory with an output of the operation
                 self.spare(saved)
             else:
                 self.places.setdefault(at, WeakSet()).add(saved)
@@ -95,7 +95,7 @@ class Sparing(Mode):
             self.writing = outer
 
     def spare(self, saved):
-        """Copies what is about to be written to."""
+        """Copies the saved tensors that are about to be written to."""
         del self.tid_to_weakhandle[saved.known]
         with no_grad():
             saved.tensor = saved.tensor.clone()
@@ -107,7 +107,7 @@ def place(tensor):
 
 
 def written(name, args, kwargs):
-    """The tensors that a call writes to: its outputs, and the first argument of what is in place."""
+    """Returns the tensors that a call writes to: its outputs, and the first argument of in-place operators."""
     out = kwargs.get("out")
     several = out if isinstance(out, (tuple, list)) else (out,)
     in_place = name == "__setitem__" or (name.startswith("__i") if name.endswith("__") else name.endswith("_"))

@@ -18,8 +18,8 @@ from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, write_tra
 
 __all__ = ["EventList", "FunctionEvent", "emit_itt", "emit_nvtx", "kineto_available", "profile", "record_function"]
 
-_memory: Callable[[], Any] = function("_memory_now", "memory_stats")  # unseen by modes
-_recorders: list[_Recorder] = []  # those that are active, of all threads
+_memory: Callable[[], Any] = function("_memory_now", "memory_stats")  # not visible to modes
+_recorders: list[_Recorder] = []  # the active profilers of all threads
 
 
 def kineto_available() -> bool:

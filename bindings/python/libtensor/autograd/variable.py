@@ -1,4 +1,4 @@
-"""Tensors by the name that those with gradients once had."""
+"""Variable, the former name of tensors that require grad."""
 
 from .._core.tensor import Tensor
 from .._gen.gen_functions import empty
@@ -8,7 +8,7 @@ __all__ = ["ImperativeEngine", "Variable"]
 
 
 class ImperativeEngine:
-    """What runs backward, as Variable._execution_engine gives it.
+    """The engine of backward passes, as Variable._execution_engine returns it.
 
     >>> x, ended = torch.ones(1, requires_grad=True), []
     >>> _ = x.register_hook(lambda grad: torch.autograd.Variable._execution_engine.queue_callback(lambda: ended.append(x.grad)))
@@ -26,7 +26,7 @@ class VariableMeta(type):
 
 
 class Variable(metaclass=VariableMeta):
-    """Variable(data) is the tensor `data` without a history, over the same memory; every tensor is an instance of it.
+    """Variable(data) is the tensor `data` without its grad_fn, which shares its memory; every tensor is an instance of it.
 
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)

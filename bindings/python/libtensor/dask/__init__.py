@@ -1,8 +1,8 @@
-"""Tensors as the chunks of Dask's arrays, and on their way between Dask's workers.
+"""Tensors as chunks of Dask arrays, and their serialization between Dask's workers.
 
-Nothing has to be called: where Dask and libtensor are imported, in any order, Dask's arrays take tensors as chunks, and `distributed` sends
-them as their bytes. `Threads` and `SharedMemory` are plugins for workers; with `dask.config.set({"array.backend": "libtensor"})` Dask's creation
-functions make tensors.
+No call is needed: if Dask and libtensor are imported, in any order, Dask arrays accept tensors as chunks, and `distributed` sends tensors
+as their bytes. `Threads` and `SharedMemory` are plugins for workers; with `dask.config.set({"array.backend": "libtensor"})` Dask's creation
+functions create tensors.
 """
 
 from . import chunks, frames
@@ -14,7 +14,7 @@ offer_frames, offer_tokens = frames.offer, frames.offer_tokens
 
 
 def __getattr__(name):
-    """The classes that Dask's are the bases of, which are imported at use."""
+    """Returns classes derived from Dask's, which are imported at first use."""
     if name == "Backend":
         from .backend import Backend
 

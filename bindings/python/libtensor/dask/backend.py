@@ -11,7 +11,7 @@ from .random import Bits
 
 
 def of_tensors(name):
-    """A creation function of Dask's, whose chunks are like a tensor."""
+    """Returns a Dask creation function whose chunks are tensors."""
 
     def create(*args, meta=None, **kwargs):
         with dask.config.set({"array.backend": "numpy"}):
@@ -21,9 +21,9 @@ def of_tensors(name):
 
 
 class Backend(ArrayBackendEntrypoint):
-    """What Dask calls where tensors are to be made: the same functions, arguments and dtypes as for NumPy, and the same random numbers.
+    """Dask's backend for tensors: the same functions, arguments, dtypes and random numbers as for NumPy.
 
-    `x.to_backend("libtensor")` turns NumPy's chunks into tensors, and `x.to_backend("numpy")` back, without copies.
+    `x.to_backend("libtensor")` converts NumPy chunks to tensors, and `x.to_backend("numpy")` back, without copies.
     """
 
     ones, zeros, empty, full = map(of_tensors, ("ones", "zeros", "empty", "full"))

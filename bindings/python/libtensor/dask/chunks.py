@@ -1,4 +1,4 @@
-"""What Dask asks of a library whose arrays are chunks, beyond NumPy's functions of them; these it calls by NumPy's protocols."""
+"""Functions that Dask requires of the library of its chunks, besides NumPy's functions, which it calls by NumPy's protocols."""
 
 from functools import reduce
 from math import prod
@@ -11,7 +11,7 @@ from .._gen import gen_functions as _f
 
 
 def of_one_dtype(*operands):
-    """Chunks, some of which may be NumPy's arrays, as tensors of the dtype that they have together."""
+    """Returns chunks, some of which may be NumPy arrays, as tensors of their common dtype."""
     tensors = [asarray(operand) for operand in operands]
     dtype = reduce(_f.promote_types, [t.dtype for t in tensors])
     return [t.to(dtype) for t in tensors]
@@ -22,7 +22,7 @@ def contract(a, b, axes=2):
 
 
 def join(subscripts, *operands, **_):
-    """einsum() with the arguments of NumPy's that say how it computes."""
+    """einsum() that accepts and ignores NumPy's arguments about the order of operations."""
     return einsum(subscripts, *of_one_dtype(*operands))
 
 
@@ -31,14 +31,14 @@ def empty(shape, dtype=float64, order="C"):
 
 
 def percentile(a, q, method="linear"):
-    """Percentiles of a chunk, and of how many elements."""
+    """Returns the percentiles of a chunk, and its number of elements."""
     import numpy
 
     return (numpy.percentile(a, q, method=method) if len(a) else None), len(a)
 
 
 def number_of_elements(x, axis=None, keepdims=False, dtype=None, **_):
-    """How many elements a sum along axes counts, in the shape of that sum."""
+    """Returns the number of elements of a sum along axes, in the shape of the sum."""
     axes = range(x.dim()) if axis is None else [a % x.dim() for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
     shape = [1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes]
     return _f.full(shape, prod(x.shape[d] for d in axes), dtype=of_numpy(dtype) or float64, device=x.device)
@@ -59,12 +59,12 @@ def offer(dispatch):
 
 
 def offer_types(types):
-    """Registers tensors in dask.array.chunk_types, by which operators and functions of Dask's arrays take them beside those."""
+    """Registers tensors in dask.array.chunk_types, so that operators and functions of Dask arrays accept them."""
     types.register_chunk_type(Tensor)
 
 
 def nbytes(x):
-    """The bytes that a tensor is worth: those of its elements, of which an expanded dimension has one."""
+    """Returns the bytes of a tensor's elements; an expanded dimension counts once."""
     if x.layout is not strided:
         return x._nnz() * x.itemsize
     return x.itemsize * prod(n for n, stride in zip(x.shape, x.stride(), strict=True) if stride)

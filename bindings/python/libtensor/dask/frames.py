@@ -1,4 +1,4 @@
-"""Tensors between processes: a header, and the bytes of the elements as they lie in memory."""
+"""Serialization of tensors between processes: a header, and the bytes of the elements in memory order."""
 
 from math import prod
 
@@ -10,8 +10,9 @@ from .inbox import ANNOUNCED, LEAST, inbox, post
 
 
 def parts(tensor):
-    """The header and the bytes of a tensor. Dimensions are sent in the order of their strides, so that what is dense is not copied, and one element
-    of those that repeat it."""
+    """Returns the header and the bytes of a tensor. Dimensions are sent in the order of their strides, so that dense tensors are not
+    copied, and expanded ones with a single element.
+    """
     if type(tensor) is not Tensor or tensor.__dict__ or tensor.layout is not strided or tensor.is_quantized or tensor.is_meta or tensor.has_names():
         raise NotImplementedError(f"no frames of a {type(tensor).__name__} of {tensor.dtype} on {tensor.device}: it is pickled")
     sent = tensor.detach()
@@ -24,12 +25,12 @@ def parts(tensor):
     header |= {"device": str(tensor.device), "requires_grad": tensor.requires_grad}
     if not sent.numel():
         return header, memoryview(b"")
-    # The strides of dimensions of one element, which may be any, are not those of bytes.
+    # Dimensions of size 1 can have any strides.
     return header, memoryview(_f.view(_f.as_strided(sent, (sent.numel(),), (1,)), uint8).numpy())
 
 
 def serialize(tensor, context=None):
-    """What Dask sends: a header and frames. What is large goes into the inbox of a worker that has told of one."""
+    """Returns Dask's header and frames. Large tensors go to the inbox of a worker that has announced one."""
     header, frame = parts(tensor)
     context = context or {}
     address = context.get("recipient", {}).get(ANNOUNCED)
@@ -37,14 +38,14 @@ def serialize(tensor, context=None):
     if letter:
         return header | {"letter": letter}, []
     if frame.nbytes and context.get("sender", {}).get("address", "").startswith(("tcp:", "tls:")):
-        # Dask cuts long frames along their first dimension, and copies the parts together again. Of one row nothing is cut.
+        # Dask splits long frames along their first dimension, and copies the parts together again. A single row is not split.
         frame = frame.cast("B", (1, frame.nbytes))
-    # It receives the second buffer of a message, and those behind it, in memory of their own, which is aligned.
+    # The second and later buffers of a message are received into separate, aligned memory.
     return header, [memoryview(bytearray()), frame]
 
 
 def elements(frame, dtype):
-    """The elements of a frame, in its memory where that may be written to and is aligned, which in the middle of a file it is by chance."""
+    """Returns the elements of a frame, without a copy if its memory is writable and aligned."""
     if not frame.nbytes:
         return _f.empty((0,), dtype=dtype)
     made = frombuffer(frame, dtype=uint8)
@@ -63,7 +64,7 @@ def deserialize(header, frames):
 
 
 def token(tensor):
-    """What names the graph of a tensor: equal tensors have equal ones."""
+    """Returns the Dask token of a tensor: equal tensors have equal tokens."""
     try:
         header, frame = parts(tensor)
     except NotImplementedError:

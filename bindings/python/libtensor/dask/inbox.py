@@ -1,7 +1,7 @@
-"""Bytes from process to process of one machine, in memory that the receiver is sent a descriptor of.
+"""Bytes between processes of one machine, in memory whose descriptor is sent to the receiver.
 
-A letter is a name, and a descriptor of memory without a name that has been written already. It waits in the receiver's socket, in the system's
-hands: the sender may forget it and end, and with the receiver it is gone. Nobody waits for anybody. What cannot be sent at once is not sent.
+A message is a name and the descriptor of anonymous memory that contains the bytes. It waits in the receiver's socket: the sender may end
+before it is received, and the memory is freed with the receiver. No call waits; a message that cannot be sent at once is not sent.
 """
 
 import functools
@@ -14,14 +14,14 @@ import time
 
 from .._gen import gen_functions as _f
 
-ANNOUNCED = "libtensor-inbox"  # what workers tell of themselves when they connect
-LEAST = 1 << 22  # bytes below which a socket is as fast; the system lets some ten letters wait
+ANNOUNCED = "libtensor-inbox"  # key of the announcement in the connection handshake
+LEAST = 1 << 22  # bytes below which a socket is as fast; a socket queues about ten messages
 NAME, CREDENTIALS = 16, struct.Struct("3i")
-FORGOTTEN = 300  # seconds after which a message that never came is not waited for; a worker that is silent for as long is dead to Dask
+FORGOTTEN = 300  # seconds after which an unclaimed message is dropped; Dask declares a silent worker dead after the same time
 
 
 def post(address, data):
-    """Sends bytes and gives the letter's name, or None where the address is on another machine or there is no room."""
+    """Sends bytes and returns the name of the message; None if the address is on another machine or the queue is full."""
     name = secrets.token_bytes(NAME)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to:
@@ -40,10 +40,10 @@ def post(address, data):
 
 
 class Inbox:
-    """Where the letters to this process arrive."""
+    """The socket on which this process receives messages."""
 
     def __init__(self):
-        # A name that begins with NUL is not in the file system, and gone with the socket.
+        # A name that begins with NUL is an abstract socket, which is removed with its last descriptor.
         self.address = f"libtensor-{secrets.token_hex(16)}"
         self.lock, self.letters = threading.Lock(), {}
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -52,7 +52,7 @@ class Inbox:
         self.socket.bind(f"\0{self.address}")
 
     def receive(self):
-        """Takes one letter from the socket; those of other users are dropped."""
+        """Receives one message from the socket; those of other users are dropped."""
         room = socket.CMSG_SPACE(4) + socket.CMSG_SPACE(CREDENTIALS.size)
         name, about, _, _ = self.socket.recvmsg(NAME, room, socket.MSG_CMSG_CLOEXEC)
         told = {kind: value for _, kind, value in about}
@@ -64,14 +64,14 @@ class Inbox:
             os.close(memory)
 
     def forget(self):
-        """Drops what came long ago without the message that tells of it."""
+        """Drops messages that were not claimed in time."""
         for name, (memory, when) in list(self.letters.items()):
             if time.monotonic() - when > FORGOTTEN:
                 os.close(memory)
                 del self.letters[name]
 
     def open(self, name, dtype, count):
-        """The elements that a letter has, as a tensor over its memory."""
+        """Returns the elements of a message as a tensor over its memory."""
         with self.lock:
             self.forget()
             try:

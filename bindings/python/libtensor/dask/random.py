@@ -1,4 +1,4 @@
-"""Random chunks: NumPy's generators, whose arrays come as tensors."""
+"""Random chunks: NumPy's generators, whose arrays are returned as tensors."""
 
 from numpy.random import PCG64, Generator
 
@@ -6,7 +6,7 @@ from .._data.dlpack import from_array
 
 
 class Bits(PCG64):
-    """NumPy's PCG64, under a name by which Dask finds libtensor.random.default_rng."""
+    """NumPy's PCG64, under the name by which Dask finds libtensor.random.default_rng."""
 
 
 class Draws:

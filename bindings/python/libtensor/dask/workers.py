@@ -7,10 +7,10 @@ from .inbox import ANNOUNCED, inbox
 
 
 class Threads(WorkerPlugin):
-    """Has operators on a worker share their work among as many threads as Dask gives it: client.register_plugin(Threads()).
+    """Runs operators on a worker with as many threads as Dask assigns to it: client.register_plugin(Threads()).
 
-    Without it they have one thread each, since Dask starts workers with OMP_NUM_THREADS=1, and runs as many tasks at once as a worker has
-    threads. It is for workers with one task at a time, or with few large ones. Results are the same with any number of threads.
+    Without it they use one thread, since Dask starts workers with OMP_NUM_THREADS=1, and runs as many tasks at once as a worker has
+    threads. Use it for workers with one task at a time, or with few large ones. Results are bitwise identical for any number of threads.
     """
 
     name = "libtensor-threads"
@@ -25,10 +25,10 @@ class Threads(WorkerPlugin):
 
 
 class SharedMemory(WorkerPlugin):
-    """Has large tensors go between the workers of a machine in memory instead of through sockets: client.register_plugin(SharedMemory()).
+    """Sends large tensors between the workers of a machine in shared memory instead of sockets: client.register_plugin(SharedMemory()).
 
-    A worker tells those it fetches from where its inbox is. A tensor is copied once then, into memory that is the receiver's alone and gone with
-    it. Workers on other machines, and those that have no room or descriptor for it, send bytes as without it.
+    A worker announces its inbox to the workers from which it fetches. A tensor is then copied once, into memory that is freed with the
+    receiver. Workers on other machines, and transfers for which memory or descriptors are not available, use sockets.
     """
 
     name = "libtensor-shared-memory"
@@ -38,7 +38,7 @@ class SharedMemory(WorkerPlugin):
         given = worker.rpc.connection_args
         overrides = given.get("handshake_overrides") or {}
         worker.rpc.connection_args = given | {"handshake_overrides": overrides | {ANNOUNCED: inbox().address}}
-        worker.rpc.collect()  # closes connections that nobody uses, by which nothing was told
+        worker.rpc.collect()  # closes idle connections, on which no inbox was announced
 
     def teardown(self, worker):
         worker.rpc.connection_args["handshake_overrides"].pop(ANNOUNCED)
