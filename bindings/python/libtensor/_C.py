@@ -1,4 +1,4 @@
-"""The names of torch._C that packages use."""
+"""Names of torch._C that packages use."""
 
 import enum as _enum
 import sys as _sys
@@ -12,7 +12,7 @@ from ._gen import gen_nn_functional
 from ._gen.gen_functions import transform_level as _transform_level
 from ._inert import refuse
 
-__path__ = []  # a package to imports of names below it, such as torch._C._functorch
+__path__ = []  # a package, for imports of names such as torch._C._functorch
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "_disabled_torch_function_impl", "device", "dtype", "layout"]
 __all__ += ["is_grad_enabled", "memory_format", "qscheme"]
 
@@ -54,7 +54,7 @@ _GLIBCXX_USE_CXX11_ABI = True
 
 
 class DispatchKey(_enum.Enum):
-    """What an operator's implementation serves, for functions that register implementations."""
+    """The purpose of an operator's implementation, for functions that register implementations."""
 
     Undefined, CPU, CUDA, Meta, MPS, XPU, SparseCPU, SparseCUDA, QuantizedCPU, QuantizedCUDA, NestedTensorCPU, NestedTensorCUDA = range(12)
     Autograd, AutogradCPU, AutogradCUDA, AutogradMeta, ADInplaceOrView, AutocastCPU, AutocastCUDA, AutocastMPS, AutocastXPU = range(12, 21)
@@ -97,7 +97,7 @@ class DispatchKeySet:
 
 
 class _ExcludeDispatchKeyGuard:
-    """A context manager that changes nothing: calls of operators take one way."""
+    """A context manager without effect: libtensor has no other dispatch paths."""
 
     def __init__(self, keys=None):
         pass
@@ -117,29 +117,29 @@ def _log_api_usage_once(event):
 
 
 def _get_tracing_state():
-    """Returns None: nothing is traced."""
+    """Returns None: tracing is not supported."""
     return None
 
 
 def _is_tracing():
-    """Returns False: nothing is traced."""
+    """Returns False: tracing is not supported."""
     return False
 
 
 def _get_accelerator(check=None):
-    """Returns the device of the accelerator; the CPU without one."""
+    """Returns the device of the accelerator, the CPU without one."""
     from .accelerator import current_accelerator
 
     return current_accelerator() or device("cpu")
 
 
 def _set_grad_enabled(mode):
-    """Turns the recording of the autograd graph on or off."""
+    """Enables or disables the autograd graph."""
     set_grad_enabled(mode)
 
 
 def _get_privateuse1_backend_name():
-    """Returns the name of the device kind of a backend of another package: none is registered."""
+    """Returns the name of the device type that another package registers: none."""
     return "privateuseone"
 
 
@@ -164,7 +164,8 @@ def _has_torch_function_mode():
 
 def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
     """Returns lists of tensors by the device and dtype of those of the first list: `{(device, dtype): (lists, indices)}`. None stays in its
-    place; indices are empty unless `with_indices`."""
+    position; indices are empty unless `with_indices`.
+    """
     groups = {}
     for i, row in enumerate(zip(*tensorlistlist, strict=True)):
         lists, indices = groups.setdefault((row[0].device, row[0].dtype), ([[] for _ in row], []))
@@ -203,7 +204,7 @@ def _get_default_device():
 
 
 def _dispatch_has_kernel_for_dispatch_key(name, dispatch_key):
-    """Returns whether an operator of a program has a kernel for a dispatch key."""
+    """Returns whether a custom operator has a kernel for a dispatch key."""
     from .library.operators import KEYS, find
 
     return KEYS.get(str(dispatch_key), str(dispatch_key)) in find(name).kernels
@@ -215,7 +216,7 @@ def _cuda_isInBadFork():
 
 
 def _jit_setting(*values):
-    """Does nothing, and returns False, the setting before: TorchScript is not supported."""
+    """Returns False, the previous setting: TorchScript is not supported."""
     return False
 
 

@@ -74,9 +74,9 @@ from ._data.sparse import validate_compressed as _validate_sparse_compressed_ten
 from ._data.sparse import validate_coo as _validate_sparse_coo_tensor_args
 from ._devices.threadpools import watch as _watch_for_threadpoolctl
 from ._gen import gen_functions as _functions
-from ._gen.gen_functions import pack_padded_sequence as _pack_padded_sequence  # as PyTorch calls it
+from ._gen.gen_functions import pack_padded_sequence as _pack_padded_sequence  # PyTorch's name
 from ._gen.gen_functions import pad_packed_sequence as _pad_packed_sequence
-from ._gradients import grad as _grad  # for the methods that they give Tensor
+from ._gradients import grad as _grad  # imported for the methods of Tensor
 from ._gradients import hooks as _hooks
 from ._gradients.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._gradients.vmap import vmap
@@ -92,7 +92,7 @@ from ._storages.typed_storage import TypedStorage
 from ._storages.typed_storage import legacy as _legacy_storage
 from ._storages.typed_storage import typed as _typed
 from ._tensors import gen_operators
-from ._tensors import methods as _methods  # for the methods that they give Tensor
+from ._tensors import methods as _methods  # imported for the methods of Tensor
 from ._tensors import names as _names
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
@@ -110,7 +110,7 @@ _SUBMODULES = frozenset(
     )
 )
 
-# Generated functions first: the ones above have a Python form of their own.
+# Generated functions come first: the functions above replace some of them.
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
 globals().update(_NAMES)
 globals().update({"_" + name: getattr(_functions, name) for name in _QUANTIZED})
@@ -123,11 +123,11 @@ globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES}
 _watch_for_threadpoolctl()
 _watch_for_neighbours()
 
-# Submodules that were imported above are no names of the package, unless they are public.
+# Submodules imported above are not names of the package, unless they are public.
 __all__ = [name for name in globals() if name[0] != "_" and (name in _SUBMODULES or not name.startswith("gen_"))]
 _publish(globals(), __all__)
 
-# What pickles call, under names that stay, wherever it is written.
+# Functions that pickles call, under permanent names.
 _REBUILDS = {"tensor": _serialize.rebuild, "sparse": _serialize.rebuild_sparse, "quantized": _serialize.rebuild_quantized}
 _REBUILDS |= {"meta": _serialize.rebuild_meta, "leaf": _as_leaf, "names": _with_names, "constant": _constant, "result": _result}
 _REBUILDS |= {"generator": _restore_generator, "storage": _restore_storage, "meta_storage": _meta_storage, "typed_storage": _typed}
@@ -135,7 +135,7 @@ for _name, _made in _REBUILDS.items():
     _made.__module__, _made.__qualname__ = __name__, "_rebuild_" + _name
     globals()[_made.__qualname__] = _made
 
-# The modules that older pickles name, by the folder where each is now.
+# Modules in older pickles, by their present folder.
 _EARLIER = {
     "_base": "_dtypes _errors _overrides",
     "_core": "_modes _results _tensor",
@@ -150,7 +150,7 @@ _EARLIER = {f"libtensor.{old}": f"libtensor.{folder}.{old.lstrip('_')}" for fold
 
 
 class _Earlier:
-    """Finds and loads what older pickles name, when one is read."""
+    """Finds and loads modules that older pickles name."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

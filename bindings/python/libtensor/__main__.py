@@ -1,4 +1,4 @@
-"""Runs a program that is written for PyTorch: python -m libtensor PROGRAM ARGS."""
+"""Runs a program written for PyTorch: python -m libtensor PROGRAM ARGS."""
 
 from libtensor._neighbours.program import main
 

@@ -13,7 +13,7 @@ __all__ = ["Final", "Future", "boolean_dispatch", "export", "ignore", "is_final"
 
 
 class BroadcastingListCls:
-    """Annotates a list that a number may stand for: BroadcastingList2[int]."""
+    """Annotates a list that may be a number: BroadcastingList2[int]."""
 
     def __getitem__(self, types: Any) -> None:
         return None

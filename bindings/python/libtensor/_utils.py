@@ -1,4 +1,4 @@
-"""Private helpers of PyTorch that packages use, and the functions that make tensors of what PyTorch's files hold."""
+"""Private helpers of PyTorch that packages use, and the functions that create tensors from PyTorch's files."""
 
 import sys
 import traceback
@@ -19,12 +19,12 @@ __all__ += ["_rebuild_tensor_v2", "_rebuild_tensor_v3"]
 
 
 def _flatten_dense_tensors(tensors):
-    """Returns the elements of tensors in one tensor of one dimension."""
+    """Returns the elements of tensors in one one-dimensional tensor."""
     return cat([tensor.contiguous().view(-1) for tensor in tensors])
 
 
 def _unflatten_dense_tensors(flat, tensors):
-    """Returns views of a tensor of one dimension with the shapes of tensors, one after the other."""
+    """Returns consecutive views of a one-dimensional tensor with the shapes of tensors."""
     made, at = [], 0
     for tensor in tensors:
         made.append(flat.narrow(0, at, tensor.numel()).view_as(tensor))
@@ -33,7 +33,7 @@ def _unflatten_dense_tensors(flat, tensors):
 
 
 def _get_device_index(device, optional=False, allow_cpu=False):
-    """Returns the index of a device; -1 for the CPU where it is allowed."""
+    """Returns the index of a device; -1 for the CPU if `allow_cpu`."""
     if isinstance(device, str):
         device = _device(device)
     if isinstance(device, _device):
@@ -48,12 +48,12 @@ def _get_device_index(device, optional=False, allow_cpu=False):
 
 
 def _element_size(dtype):
-    """Returns the number of bytes of an element."""
+    """Returns the size of an element in bytes."""
     return dtype.itemsize
 
 
 def _get_available_device_type():
-    """Returns the kind of the accelerator; None without one."""
+    """Returns the type of the accelerator; None without one."""
     from .accelerator import current_accelerator
 
     found = current_accelerator()
@@ -61,14 +61,14 @@ def _get_available_device_type():
 
 
 def _get_device_module(device_type):
-    """Returns the module of a kind of device."""
+    """Returns the module of a device type."""
     from ._inert.names import get_device_module
 
     return get_device_module(device_type)
 
 
 def is_compiling():
-    """Returns False: functions run, they are not compiled."""
+    """Returns False: functions are never compiled."""
     return False
 
 
@@ -101,7 +101,7 @@ class KeyErrorMessage(str):
 
 
 class ExceptionWrapper:
-    """An exception of a worker, with its traceback as text, which the parent raises again."""
+    """An exception of a worker with its formatted traceback, which the parent raises again."""
 
     def __init__(self, exc_info=None, where="in background"):
         exc_info = sys.exc_info() if exc_info is None else exc_info
@@ -109,7 +109,7 @@ class ExceptionWrapper:
         self.exc_msg = "".join(traceback.format_exception(*exc_info))
 
     def reraise(self):
-        """Raises an exception of the class of the worker's, with its traceback in the message."""
+        """Raises an exception of the worker's class, with its traceback in the message."""
         message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
         if self.exc_type is KeyError:
             message = KeyErrorMessage(message)

@@ -1,6 +1,6 @@
-"""Compilation of functions and modules: libtensor has no compiler, and runs them as they are.
+"""Names of torch.compiler: libtensor has no compiler, and runs functions and modules unchanged.
 
-Decorators return what they decorate, questions about compilation are answered with False, and settings change nothing.
+Decorators return their argument, questions about compilation return False, and settings have no effect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ += ["set_stance", "skip_all_guards_unsafe", "substitute_in_graph", "wrap
 
 
 class CallbackTrigger(enum.Enum):
-    """When a callback of a compilation is called."""
+    """The event at which a compilation callback is called."""
 
     DYNAMO = 1
     LAZY_BACKWARD = 2
@@ -35,7 +35,7 @@ class CallbackTrigger(enum.Enum):
 
 
 def reset() -> None:
-    """Does nothing: no compiled code is kept."""
+    """Does nothing: no compiled code exists."""
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -44,12 +44,12 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 def substitute_in_graph(original_fn: Any, **options: Any) -> Callable[[Any], Any]:
-    """Returns a decorator that returns the function."""
+    """Returns a decorator that returns its argument."""
     return lambda fn: fn
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
-    """Returns the names of compilers: none."""
+    """Returns an empty list: there are no compilers."""
     return []
 
 
@@ -59,24 +59,23 @@ def assume_constant_result(fn: Any) -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Returns `fn`; without it, a decorator that returns the function."""
+    """Returns `fn`; without it, a decorator that returns its argument."""
     return identity if fn is None else fn
 
 
 def set_stance(stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> Any:
-    """Returns a context manager, and a decorator, that changes nothing."""
+    """Returns a context manager and decorator without effect."""
     from contextlib import ContextDecorator, nullcontext
 
     return type("set_stance", (nullcontext, ContextDecorator), {})()
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Does nothing: no graphs are kept."""
+    """Does nothing: CUDA graphs are not supported."""
 
 
 def wrap_numpy(fn: Any) -> Any:
-    """Returns a function that calls `fn` with NumPy arrays for the tensors among its arguments, and makes tensors of the arrays it
-    returns."""
+    """Returns a function that calls `fn` with its tensor arguments as NumPy arrays, and converts the returned arrays to tensors."""
     from functools import wraps
 
     import numpy
@@ -99,32 +98,32 @@ def wrap_numpy(fn: Any) -> Any:
 
 
 def is_compiling() -> bool:
-    """Returns False: functions run, they are not compiled."""
+    """Returns False: functions are never compiled."""
     return False
 
 
 def is_dynamo_compiling() -> bool:
-    """Returns False: functions run, they are not compiled."""
+    """Returns False: functions are never compiled."""
     return False
 
 
 def is_exporting() -> bool:
-    """Returns False: functions run, they are not exported."""
+    """Returns False: functions are never exported."""
     return False
 
 
 def nested_compile_region(fn: Any = None, *, options: Any = None) -> Any:
-    """Returns `fn`; without it, a decorator that returns the function."""
+    """Returns `fn`; without it, a decorator that returns its argument."""
     return identity if fn is None else fn
 
 
 def nonstrict_trace(traceable_fn: Any) -> Any:
-    """Returns the function."""
+    """Returns its argument."""
     return traceable_fn
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
-    """Returns False, the setting before: it changes nothing."""
+    """Returns False, the previous setting; has no effect."""
     return False
 
 

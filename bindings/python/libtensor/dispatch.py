@@ -1,4 +1,4 @@
-"""What operators do for kinds of tensors, devices and dtypes."""
+"""The dispatch table: support of operators for tensor kinds, devices and dtypes."""
 
 from ._gen import gen_functions as _f
 
@@ -6,7 +6,7 @@ __all__ = ["Table", "table"]
 
 
 class Table(dict):
-    """For each operator of a name, such as max and max.dim, dictionaries by kind, device and dtype of what it is there."""
+    """The dispatch of the operators of a name, such as max and max.dim: dictionaries by kind, device and dtype."""
 
     def __repr__(self):
         lines = []
@@ -19,8 +19,9 @@ class Table(dict):
 
 
 def table(name):
-    """What the operators of a name are: a kernel, composite (its steps do what they do for the kind), a rule of the kind's own, constant
-    (no gradient flows through it) or refused; on cuda devices also partly, where they have no kernel for some of its calls (docs/gen_cuda.md).
+    """Returns the dispatch of the operators of a name for each tensor kind: "kernel", "composite" (a decomposition into other operators),
+    "rule" (an implementation for the kind), "constant" (without gradient) or not supported; on CUDA devices also "partly", if some calls
+    have no kernel (docs/gen_cuda.md).
 
     >>> torch.dispatch.table("add")["add"]["kind"]["named"]
     'rule'

@@ -1,7 +1,7 @@
-"""Operators over lists of tensors: add(inputs, other) is the tuple of add(input, other) for each input.
+"""Operators on lists of tensors: add(inputs, other) returns a tuple of add(input, other) for each input.
 
-Names that end with _ write to the tensors of `inputs` and return `inputs`. Lists must not be empty, and lists of one call have one length;
-a scalar applies to every tensor. All tensors are checked before the first one is written to.
+Functions whose name ends with _ write to the tensors of `inputs` and return `inputs`. Lists must not be empty, and all lists of a call must
+have the same length; a scalar applies to every tensor. All tensors are checked before the first write.
 """
 
 from ._data.lists import public

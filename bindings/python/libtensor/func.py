@@ -1,7 +1,7 @@
-"""Function transforms, under the names of torch.func: gradients, Jacobians, Hessians, vmap, and functional calls of modules.
+"""Function transforms under the names of torch.func: gradients, Jacobians, Hessians, vmap, and functional calls of modules.
 
-Arguments and results are tensors, or tuples, lists and dicts of tensors. Derivatives can be differentiated again, by these transforms, or by
-backward() with respect to other tensors that the function uses.
+Arguments and results are tensors, or tuples, lists and dicts of tensors. Derivatives can be differentiated again, by these transforms, or
+by backward() with respect to other tensors that the function uses.
 """
 
 from functools import wraps
@@ -48,7 +48,7 @@ class Evaluation:
         for t in self.outputs:
             if not isinstance(t, Tensor):
                 raise RuntimeError(f"{name}: expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
-        # Whether the results depend on what is not the inputs' own: then so do the derivatives.
+        # Whether the results depend on other tensors than the inputs: then the derivatives do, too.
         self.connected = self.enabled and depends(parts(self.outputs), self.operands)
 
     def own(self, t):
@@ -211,7 +211,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         number = _f.jvp_begin()
         levels.numbers = (*outer, number)
         return differentiated(func, primals, tangents, number, strict, has_aux)
-    finally:  # also of an exception that a signal's handler raises on the way into the level, or out of it
+    finally:  # also for an exception of a signal handler at the beginning or end of the level
         levels.numbers = outer
         _f.transform_leave(around)
 

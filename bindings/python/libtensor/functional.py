@@ -1,4 +1,4 @@
-"""Functions of the package that PyTorch writes in Python."""
+"""Functions that PyTorch implements in Python, under their module's name."""
 
 from . import (
     atleast_1d,

@@ -1,4 +1,4 @@
-"""Results that are there later: a Future over threads of one process."""
+"""Futures: results that another thread sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Future(Generic[T]):
-    """A result that another thread sets. `devices` is accepted.
+    """A result that another thread sets. `devices` is accepted without effect.
 
     >>> future = torch.futures.Future()
     >>> doubled = future.then(lambda done: done.value() * 2)
@@ -25,11 +25,11 @@ class Future(Generic[T]):
         self._held: _Future[T] = _Future()
 
     def done(self) -> bool:
-        """Returns whether the result, or an exception, is set."""
+        """Returns whether the result or an exception is set."""
         return self._held.done()
 
     def wait(self) -> T:
-        """Waits for the result and returns it; raises the exception that is set."""
+        """Waits for the result and returns it, or raises the exception that is set."""
         return self._held.result()
 
     def value(self) -> T:
@@ -39,7 +39,7 @@ class Future(Generic[T]):
         return self._held.result()
 
     def set_result(self, result: T) -> None:
-        """Sets the result and calls the callbacks. Raises RuntimeError when it is already set."""
+        """Sets the result and calls the callbacks. Raises RuntimeError if it is already set."""
         if self.done():
             raise RuntimeError("Future can only be marked completed once")
         self._held.set_result(result)
@@ -51,11 +51,11 @@ class Future(Generic[T]):
         self._held.set_exception(result)
 
     def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
-        """Calls callback(future) once the result is set; at once where it is."""
+        """Adds a function that is called with the future once the result is set; immediately if it is."""
         self._held.add_done_callback(lambda held: callback(self))
 
     def then(self, callback: Callable[[Future[T]], Any]) -> Future[Any]:
-        """Returns a future of what callback(future) returns once the result is set."""
+        """Returns a future of the result of callback(future), which is called once the result is set."""
         following: Future[Any] = Future()
 
         def follow(done: Future[T]) -> None:
@@ -69,7 +69,7 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """Returns a future of the list of futures, which is set once all are."""
+    """Returns a future of the list of futures, which is set once all of them are."""
     collected: Future[list[Future[Any]]] = Future()
     left = len(futures)
 

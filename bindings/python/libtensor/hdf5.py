@@ -1,4 +1,4 @@
-"""HDF5 files through h5py, which must be installed: tensors as datasets, rows read straight into a tensor's memory."""
+"""HDF5 files through h5py, which must be installed: tensors as datasets, whose elements are read directly into the memory of tensors."""
 
 import mmap
 import os
@@ -25,10 +25,10 @@ def _h5py():
 
 
 def save(tensors, f, **options):
-    """Saves a dict of tensors as datasets; dicts within it become groups.
+    """Saves a dict of tensors as datasets; nested dicts become groups.
 
-    `f` is a path, whose file is replaced at once as by torch.save, or an open h5py File or Group, which is added to. `options` go to
-    create_dataset: chunks, compression and so on. bfloat16 has no place in the format.
+    `f` is a path, whose file is replaced atomically, or an open h5py File or Group, to which datasets are added. `options` are passed to
+    create_dataset: chunks, compression and others. Raises TypeError for bfloat16, which HDF5 does not support.
     """
     h5py = _h5py()
     check(tensors, "", ())
@@ -37,7 +37,7 @@ def save(tensors, f, **options):
         return
     path = path_of(f)
     folder = os.path.dirname(os.path.realpath(path))
-    # The file is made without a name, and what puts a whole one in the place of another does that for this one too.
+    # A temporary file is written first, which replaces the old one.
     with tempfile.TemporaryFile(dir=folder if os.access(folder, os.W_OK) else None) as made:
         with h5py.File(made, "w") as file:
             _write(file, tensors, options)
@@ -47,7 +47,7 @@ def save(tensors, f, **options):
 
 
 def check(tensors, path, around):
-    """Refuses what cannot be saved, before anything is written."""
+    """Raises an error for values that cannot be saved, before anything is written."""
     if not isinstance(tensors, dict):
         raise wrong_type("hdf5.save", "tensors", "a dict of tensors", tensors)
     if any(tensors is outer for outer in around):
@@ -66,16 +66,16 @@ def check(tensors, path, around):
 def _write(group, tensors, options):
     for name, value in tensors.items():
         if isinstance(value, Tensor):
-            # Scalars and empty tensors have no chunks, and so none of the options that need them.
+            # Scalars and empty tensors have no chunks, and no options that require chunks.
             group.create_dataset(name, data=value.numpy(force=True), **(options if value.ndim and value.numel() else {}))
         else:
             _write(group.create_group(name), value, options)
 
 
 def load(f):
-    """All datasets of a file, or of an open h5py File or Group, as a dict; groups are dicts within it.
+    """Loads all datasets of a file, or of an open h5py File or Group, as a dict; groups become nested dicts.
 
-    What several names lead to is loaded once. A group that lies in itself is a ValueError, as is a link that leads nowhere.
+    Datasets with several names are loaded once. Raises ValueError for a group that contains itself and for a dangling link.
     """
     h5py = _h5py()
     if isinstance(f, h5py.Group):
@@ -85,7 +85,7 @@ def load(f):
 
 
 def _load(h5py, group, known):
-    """The dict of a group. `known` are the objects that were loaded before, None for the groups that are being loaded."""
+    """Loads a group as a dict. `known` are the loaded objects, None for the groups that are being loaded."""
     found = {}
     known[group] = None
     for name in group:
@@ -95,7 +95,7 @@ def _load(h5py, group, known):
         except (KeyError, OSError, RuntimeError) as error:
             raise ValueError(f"hdf5.load(): {path} is a link that leads nowhere: {error}") from None
         if not isinstance(item, (h5py.Group, h5py.Dataset)):
-            continue  # a named type, which has no elements
+            continue  # a named datatype, which has no elements
         if item not in known:
             known[item] = _load(h5py, item, known) if isinstance(item, h5py.Group) else read(item)
         if known[item] is None:
@@ -106,9 +106,10 @@ def _load(h5py, group, known):
 
 
 def read(dataset, index=()):
-    """The part `index` of an open h5py Dataset as a tensor: only that is read, and straight into the tensor's memory.
+    """Returns the elements `index` of an open h5py Dataset as a tensor; reads only these elements, directly into the tensor's memory.
 
-    `index` has integers, slices with positive steps, and one ellipsis: read(f["coords"], slice(-2, None)) gives the last two rows.
+    `index` has integers, slices with positive steps, and at most one ellipsis: read(f["coords"], slice(-2, None)) returns the last two
+    rows.
     """
     if dataset.shape is None:
         raise ValueError(f"hdf5.read(): dataset {dataset.name} is null: it has a dtype, {dataset.dtype}, and no elements nor a shape")

@@ -27,7 +27,7 @@ try:
 except ImportError:
 
     class tqdm:  # type: ignore[no-redef]
-        """A bar of progress that shows nothing, where the package tqdm is not installed."""
+        """A progress bar without output, if the package tqdm is not installed."""
 
         def __init__(self, iterable: Any = None, *args: Any, **options: Any) -> None:
             self.iterable = iterable
@@ -59,7 +59,7 @@ _hub_dir: str | None = None
 
 
 class _Progress:
-    """Prints how much of a download has arrived, where the package tqdm is not installed."""
+    """Prints the progress of a download, if the package tqdm is not installed."""
 
     def __init__(self, total: int | None = None, disable: bool = False, **_: Any) -> None:
         self.total, self.disable, self.n = total, disable, 0
@@ -119,8 +119,8 @@ def _open(url: str) -> Any:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Downloads `url` to the file `dst`, which appears whole or not at all. `hash_prefix` is the begin of its SHA-256; `progress` prints how
-    much has arrived.
+    """Downloads `url` to the file `dst`, which is created atomically. `hash_prefix` is the beginning of its SHA-256; `progress` prints the
+    progress.
 
     Raises URLError without a network, RuntimeError for another hash.
     """
@@ -155,11 +155,11 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> Any:
-    """Returns the object that the file at `url` holds. The file is downloaded to `model_dir`, by default `checkpoints` in the folder of
-    downloads, unless it is there.
+    """Returns the object in the file at `url`. The file is downloaded to `model_dir`, by default `checkpoints` in the folder of downloads,
+    unless it exists.
 
-    With `check_hash` the file's name, as in `name-0123abcd.pth`, has the begin of its SHA-256. A zip archive of one such file is unpacked.
-    `map_location` and `weights_only` are those of `load`. Raises URLError if a download needs a network that is not there.
+    With `check_hash` the file name, as in `name-0123abcd.pth`, must contain the beginning of its SHA-256. A zip archive of one such file is
+    unpacked. `map_location` and `weights_only` are those of `load`. Raises URLError if the download needs a network that is not available.
     """
     if os.getenv("TORCH_MODEL_ZOO"):
         warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
@@ -175,7 +175,7 @@ def load_state_dict_from_url(
 
 
 def _unpacked(path: str, folder: str) -> str:
-    """Returns the path of the one file in an archive that is no file of `save`, else `path`."""
+    """Returns the path of the only file in a zip archive that save has not written, otherwise `path`."""
     if not zipfile.is_zipfile(path):
         return path
     with zipfile.ZipFile(path) as archive:
@@ -274,7 +274,7 @@ def _repository(github: str, force_reload: bool, trust_repo: Any, verbose: bool)
 
 
 def _check_trust(owner: str, repository: str, trust_repo: Any, github: str) -> None:
-    """Asks on the terminal, once for each repository, whether its code may run, unless the program answers by `trust_repo`."""
+    """Asks on the terminal, once for each repository, whether its code may run, unless `trust_repo` is given."""
     if trust_repo not in (True, False, None, "check"):
         raise ValueError(f'hub: trust_repo must be True, False, None or "check", but is {trust_repo!r}')
     path = Path(get_dir()) / "trusted_list"
@@ -305,11 +305,12 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Returns `model(*args, **kwargs)`, a function of the file hubconf.py of a repository. That runs the repository's code.
+    """Returns `model(*args, **kwargs)` for a function of the file hubconf.py of a repository. This executes the repository's code.
 
-    `source="local"` takes a folder, `source="github"` "owner/name" or "owner/name:ref", which is downloaded to `get_dir()` once, or each time
-    with `force_reload`. `trust_repo` says that its code may run; "check" asks on the terminal. `verbose` prints where a repository is.
-    `skip_validation` is accepted. Raises FileNotFoundError without a hubconf.py, RuntimeError for dependencies or a function that it has not.
+    `source="local"` loads from a folder, `source="github"` from "owner/name" or "owner/name:ref", which is downloaded to `get_dir()` once,
+    or each time with `force_reload`. `trust_repo=True` allows its code to run; "check" asks on the terminal. `verbose` prints the path of
+    the repository. `skip_validation` is accepted without effect. Raises FileNotFoundError without a hubconf.py, RuntimeError for missing
+    dependencies or functions.
     """
     source = source.lower()
     if source not in ("github", "local"):
@@ -324,7 +325,7 @@ def load(
 def list(
     github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: bool | str | None = "check", verbose: bool = True
 ) -> Any:
-    """Returns the names of the functions that a repository of GitHub offers in hubconf.py. See load."""
+    """Returns the names of the functions in hubconf.py of a GitHub repository. See load."""
     folder = _repository(github, force_reload, trust_repo, verbose)
     with _on_path(folder):
         module = _import_hubconf(folder)
@@ -332,7 +333,7 @@ def list(
 
 
 def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: bool | str | None = "check") -> Any:
-    """Returns the documentation of a function that a repository of GitHub offers in hubconf.py. See load."""
+    """Returns the documentation of a function in hubconf.py of a GitHub repository. See load."""
     folder = _repository(github, force_reload, trust_repo, True)
     with _on_path(folder):
         return _entry(_import_hubconf(folder), model).__doc__

@@ -1,4 +1,4 @@
-"""MPS devices: whether there are any."""
+"""MPS devices, which are not available."""
 
 from ._devices import accelerators as _accelerators
 

@@ -1,4 +1,4 @@
-"""What classes with __torch_function__ and modes need: the same names as in torch.overrides."""
+"""Support for classes with __torch_function__ and for modes, under the names of torch.overrides."""
 
 import sys
 
@@ -14,28 +14,28 @@ TorchFunctionMode.__module__, TorchFunctionMode.__name__, TorchFunctionMode.__qu
 
 
 def has_torch_function(relevant_args):
-    """True when one of the arguments takes calls over: it has __torch_function__ and is not a plain Tensor."""
+    """Returns whether an argument overrides calls: it has __torch_function__ and is not a plain Tensor."""
     return _overrides.concerned(tuple(relevant_args), {})
 
 
 def has_torch_function_unary(tensor):
-    """True when the argument takes calls over; see has_torch_function."""
+    """Returns whether the argument overrides calls; see has_torch_function."""
     return has_torch_function((tensor,))
 
 
 def has_torch_function_variadic(*args):
-    """True when one of the arguments takes calls over; see has_torch_function."""
+    """Returns whether an argument overrides calls; see has_torch_function."""
     return has_torch_function(args)
 
 
 def is_tensor_method_or_property(func):
-    """True for a method of Tensor, and for the getter of one of its properties."""
+    """Returns whether an object is a method of Tensor, or the getter of a property."""
     return func in _methods() or getattr(func, "__name__", "") == "__get__"
 
 
 def resolve_name(f):
-    """Returns the name of a function or method, such as `torch.add` or `torch.Tensor.item`; None for one that libtensor does not have. Functions
-    that are also methods are one object, which is named as a function.
+    """Returns the name of a function or method, such as `torch.add` or `torch.Tensor.item`; None for other objects. A function that is also
+    a method is one object, which has the function's name.
 
     >>> torch.overrides.resolve_name(torch.Tensor.item)
     'torch.Tensor.item'
@@ -47,12 +47,12 @@ def resolve_name(f):
 
 
 def _methods():
-    """The methods of Tensor and its classes above."""
+    """Returns the methods of Tensor and its base classes."""
     return {value for kind in Tensor.__mro__[:-1] for value in vars(kind).values() if callable(value)}
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """What the argument gives that takes over the call public_api(*args, **kwargs)."""
+    """Returns the result of the argument that overrides the call public_api(*args, **kwargs)."""
     found = _overrides.dispatch(public_api, (tuple(relevant_args),), {}, (args, kwargs))
     if found is _overrides.NOBODY:
         raise TypeError(f"no implementation found for '{public_api.__name__}': none of its arguments has __torch_function__")
@@ -60,12 +60,12 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
 
 
 def is_tensor_like(inp):
-    """True for a Tensor and for what has __torch_function__."""
+    """Returns whether an object is a Tensor or has __torch_function__."""
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 
 def wrap_torch_function(dispatcher):
-    """The decorator that opens a function of one's own; dispatcher(*args, **kwargs) gives the arguments that may take a call over."""
+    """Decorates a function so that its arguments can override its calls; dispatcher(*args, **kwargs) returns the arguments that may."""
 
     def decorate(function):
         def call(*args, **kwargs):

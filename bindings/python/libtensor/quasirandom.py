@@ -27,7 +27,7 @@ def _table() -> tuple[bytes, int]:
 def _direction_numbers(dimension: int) -> list[list[int]]:
     """Returns 30 direction numbers, scaled by 2**30, for each dimension."""
     gaps, packed = _table()
-    # The bits of the dimensions that are asked for, so that each shift moves no more than these.
+    # Only the bits of the requested dimensions, to keep shifts small.
     rows, polynomial = [[1 << (_BITS - 1 - i) for i in range(_BITS)]], 1
     sizes = []
     for gap in gaps[: dimension - 1]:
@@ -113,7 +113,7 @@ class SobolEngine:
     """
 
     MAXBIT = _BITS
-    MAXDIM = 9721  # of 21201 in PyTorch: as many as 150 kB hold
+    MAXDIM = 9721  # 21201 in PyTorch; limited by the size of the table
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if dimension > self.MAXDIM or dimension < 1:
@@ -130,8 +130,9 @@ class SobolEngine:
         self.num_generated = 0
 
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: _dtype | None = None) -> Tensor:
-        """Returns the next `n` points (n, dimension), of `dtype` or of the default dtype. Resizes and fills `out`, where it is given.
-        Raises ValueError for a negative `n`."""
+        """Returns the next `n` points (n, dimension), of `dtype` or of the default dtype. Resizes and fills `out`, if it is given. Raises
+        ValueError for a negative `n`.
+        """
         if n < 0:
             raise ValueError(f"n must be non-negative, but got {n}")
         dtype = get_default_dtype() if dtype is None else dtype
@@ -145,8 +146,9 @@ class SobolEngine:
         return result if out is None else out.resize_as_(result).copy_(result)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: _dtype | None = None) -> Tensor:
-        """Returns the next 2**`m` points. Raises ValueError if the number of points drawn is then no power of 2, as the balance of the
-        sequence requires."""
+        """Returns the next 2**`m` points. Raises ValueError if the total number of points is then not a power of 2, as the balance of the
+        sequence requires.
+        """
         n, total = 2**m, self.num_generated + 2**m
         if total & (total - 1):
             raise ValueError(

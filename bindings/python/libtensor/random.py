@@ -1,4 +1,4 @@
-"""Random numbers: the default generator's state."""
+"""The state of the default random number generator."""
 
 from contextlib import contextmanager
 
@@ -12,8 +12,8 @@ __all__ = ["Generator", "default_rng", "fork_rng", "get_rng_state", "initial_see
 
 @contextmanager
 def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
-    """While it is active, random numbers leave the default generator's state as it was. The generator is that of all devices; those of
-    `device_type` that `devices` lists must be there.
+    """A context manager that restores the state of the default generator at its end. One generator serves all devices; the devices of
+    `device_type` in `devices` must exist.
     """
     kind = Kind(_device(device_type).type)
     if not enabled or kind.kind == "meta":
@@ -29,7 +29,7 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
 
 
 def default_rng(bits=None):
-    """NumPy's Generator with tensors instead of arrays, of one of its bit generators or of a seed. Dask draws random chunks with it."""
+    """Returns NumPy's Generator with tensors instead of arrays, from one of its bit generators or a seed. Dask draws random chunks with it."""
     from .dask.random import Draws
 
     return Draws(bits)

@@ -1,4 +1,4 @@
-"""The tuple types of functions with several results, such as torch.return_types.topk."""
+"""The named tuples of functions with several results, such as torch.return_types.topk."""
 
 from ._core.results import types
 

@@ -1,6 +1,6 @@
-"""safetensors files, with the names that the safetensors package has.
+"""safetensors files, with the functions of the package safetensors.
 
-Files are checked by all rules of the format: an invalid one is a SafetensorError that says what is wrong.
+Files are validated against the format: an invalid one raises SafetensorError with the reason.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_fi
 
 
 class SafetensorError(RuntimeError):
-    """A file that breaks a rule of the format, or a tensor that cannot be stored in it."""
+    """A file that violates the format, or a tensor that cannot be stored in it."""
 
 
 @contextlib.contextmanager
@@ -33,7 +33,7 @@ def _errors():
 
 
 def _placed(tensor, device):
-    """A tensor of a file on the device that was asked for."""
+    """Returns a loaded tensor on the requested device."""
     return tensor if device == "cpu" else tensor.to(device)
 
 
@@ -53,9 +53,9 @@ def _metadata(metadata):
 
 
 def save_file(tensors, filename, metadata=None, *, progress=False):
-    """Saves a dict of tensors, at once in the place of an older file.
+    """Saves a dict of tensors. An existing file is replaced atomically.
 
-    Tensors that are not contiguous, or share memory with others, are written out each. `metadata` is a dict of strings. `progress` is as in
+    Tensors that are not contiguous, or that share memory, are saved separately. `metadata` is a dict of strings. `progress` is as in
     torch.save.
     """
     names, values = _checked(tensors)
@@ -65,7 +65,7 @@ def save_file(tensors, filename, metadata=None, *, progress=False):
 
 
 def save(tensors, metadata=None):
-    """The bytes of the file that save_file writes."""
+    """Returns the bytes of the file that save_file writes."""
     names, values = _checked(tensors)
     with _errors():
         return raw_bytes(_f.safetensors_save(names, values, metadata=_metadata(metadata)))
@@ -74,8 +74,8 @@ def save(tensors, metadata=None):
 def load_file(filename, device="cpu", *, mmap=True, progress=False):
     """Loads all tensors of a file as a dict.
 
-    With `mmap` the file is mapped: bytes are read when they are used, writes stay in this process, and the file must not
-    shrink while a tensor lives. Without, they are read now, and `progress` tells how far that is, as in torch.load.
+    With `mmap` the file is mapped: bytes are read when they are used, writes stay in this process, and the file must not be truncated while
+    a tensor exists. Without it, they are read immediately; `progress` is as in torch.load.
     """
     path = readable(filename)
     with _progress.shown(progress, f"loading {path}", _progress.READ, os.path.getsize(path)), _errors():
@@ -84,14 +84,14 @@ def load_file(filename, device="cpu", *, mmap=True, progress=False):
 
 
 def load(data):
-    """Loads all tensors of a file that is in memory as bytes."""
+    """Loads all tensors from the bytes of a file."""
     with _errors():
         names, tensors, _ = _f.safetensors_load(read(data, "safetensors.load"))
     return dict(zip(names, tensors, strict=True))
 
 
 class safe_open:
-    """A file whose tensors are read when they are asked for.
+    """A file whose tensors are read on request.
 
     >>> import tempfile
     >>> from libtensor.safetensors import safe_open, save_file
@@ -107,7 +107,7 @@ class safe_open:
         if framework not in ("pt", "torch", "pytorch", "libtensor"):
             raise SafetensorError(f"framework {framework!r} is not supported: tensors of libtensor are made")
         path = readable(filename)
-        # The tensors are mapped: whoever reads bytes that were cut off meanwhile is ended by the system.
+        # Tensors are mapped: a read of bytes that were truncated meanwhile terminates the process by SIGBUS.
         self._descriptor = os.open(path, os.O_RDONLY)
         self._close = weakref.finalize(self, os.close, self._descriptor)
         self._size = os.fstat(self._descriptor).st_size
@@ -141,31 +141,31 @@ class safe_open:
         return tensors[name]
 
     def keys(self):
-        """The names of all tensors, sorted."""
+        """Returns the names of all tensors, sorted."""
         self._open()
         return sorted(self._header)
 
     def offset_keys(self):
-        """The names of all tensors in the order of their bytes."""
+        """Returns the names of all tensors in the order of their offsets."""
         self._open()
         return sorted(self._header, key=lambda name: self._header[name]["data_offsets"])
 
     def metadata(self):
-        """The dict of the file's metadata, None without."""
+        """Returns the metadata of the file as a dict, None without any."""
         self._open()
         return self._metadata
 
     def get_tensor(self, name):
-        """A tensor, read now."""
+        """Reads and returns a tensor."""
         return _placed(self._find(name).clone(), self._device)
 
     def get_slice(self, name):
-        """A tensor of which an index reads the part asked for."""
+        """Returns an object whose indices read a part of a tensor."""
         return Slice(self, name)
 
 
 class Slice:
-    """A tensor in a file: `s[2:4]` reads rows 2 and 3 alone."""
+    """A tensor in a file: `s[2:4]` reads only rows 2 and 3."""
 
     def __init__(self, file, name):
         file._find(name)

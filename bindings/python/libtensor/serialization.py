@@ -1,4 +1,4 @@
-"""Saving and loading objects in PyTorch's files, and what loading may make of them."""
+"""Functions that control saving to and loading from PyTorch's files."""
 
 import contextlib
 import enum
@@ -29,7 +29,7 @@ DEFAULT_PROTOCOL = 2
 MAP_PRIVATE, MAP_SHARED = _mmap.MAP_PRIVATE, _mmap.MAP_SHARED
 MAGIC_NUMBER, PROTOCOL_VERSION = _pickling.MAGIC_NUMBER, _pickling.LEGACY_VERSION
 
-# What annotations of programs name.
+# Types for annotations.
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 FILE_LIKE = FileLike
 Storage: TypeAlias = TypedStorage | UntypedStorage
@@ -37,7 +37,7 @@ MAP_LOCATION: TypeAlias = Callable[[Storage, str], Storage] | device | str | dic
 
 
 class LoadEndianness(enum.Enum):
-    """The byte order of files that do not have theirs."""
+    """The byte order of files that do not contain it."""
 
     NATIVE = 1
     LITTLE = 2
@@ -45,10 +45,10 @@ class LoadEndianness(enum.Enum):
 
 
 def add_safe_globals(safe_globals):
-    """Lets load() make and call functions and classes, with `weights_only` too.
+    """Allows load() with `weights_only=True` to create instances of classes and to call functions.
 
-    `safe_globals` is a list of functions and classes, or of pairs of one and the name that files have for it, such as "__main__.Settings". load()
-    calls them with arguments from the file: allow those alone that are safe with any arguments.
+    `safe_globals` is a list of functions and classes, or of pairs of one and its name in files, such as "__main__.Settings". load() calls
+    them with arguments from the file: allow only those that are safe with any arguments.
     """
     for item in safe_globals:
         value, name = item if isinstance(item, tuple) else (item, None)
@@ -58,18 +58,18 @@ def add_safe_globals(safe_globals):
 
 
 def get_safe_globals():
-    """Returns the functions and classes that add_safe_globals() has added."""
+    """Returns the functions and classes that add_safe_globals() has allowed."""
     return list(_unpickling.allowed.values())
 
 
 def clear_safe_globals():
-    """Takes back what add_safe_globals() has added."""
+    """Removes what add_safe_globals() has allowed."""
     _unpickling.allowed.clear()
 
 
 @contextlib.contextmanager
 def safe_globals(safe_globals):
-    """A context in which load() makes and calls functions and classes, as after add_safe_globals().
+    """A context manager in which load() allows functions and classes, as after add_safe_globals().
 
     >>> import argparse, io
     >>> file = io.BytesIO()
@@ -89,9 +89,9 @@ def safe_globals(safe_globals):
 
 
 def get_unsafe_globals_in_checkpoint(f):
-    """Returns the names in a file, as a list of strings, that load() refuses unless add_safe_globals() allows them. Nothing is executed.
+    """Returns the names in a file, as a list of strings, that load() does not allow without add_safe_globals(). Executes nothing.
 
-    Raises ValueError for files that are no zip archives.
+    Raises ValueError for files that are not zip archives.
     """
     found = _files.opened(f, "get_unsafe_globals_in_checkpoint", _files.read)
     if not _files.beginning(found).startswith(_files.ARCHIVE):
@@ -110,7 +110,7 @@ def get_unsafe_globals_in_checkpoint(f):
 
 
 def _names_in(pickled):
-    """The names that a pickle imports."""
+    """Returns the names that a pickle imports."""
     memo, strings = [], []
     protocol = 2
     for code, argument, _ in pickletools.genops(pickled):
@@ -131,7 +131,7 @@ def _names_in(pickled):
 
 
 class skip_data:
-    """A context in which save() writes zeros in the place of the bytes of storages, for files whose bytes another program fills in.
+    """A context manager in which save() writes zeros instead of the bytes of storages, for files that another program completes.
 
     load() raises RuntimeError in it. `materialize_fake_tensors` has no effect.
     """
@@ -147,9 +147,9 @@ class skip_data:
 
 
 class set_default_mmap_options:
-    """Sets the flags of mappings that load(mmap=True) makes, and restores them after a `with` block.
+    """Sets the flags of mappings of load(mmap=True); as a context manager, restores them at its end.
 
-    Raises ValueError for others than `mmap.MAP_PRIVATE`, whose writes stay in the process: load() makes no shared mappings.
+    Raises ValueError for others than `mmap.MAP_PRIVATE`: shared mappings are not supported.
     """
 
     def __init__(self, flags):
@@ -166,7 +166,7 @@ class set_default_mmap_options:
 
 
 def get_default_mmap_options():
-    """Returns the flags of mappings that load(mmap=True) makes: mmap.MAP_PRIVATE."""
+    """Returns the flags of mappings of load(mmap=True): mmap.MAP_PRIVATE."""
     return MAP_PRIVATE
 
 
@@ -174,9 +174,9 @@ _defaults = {"endianness": None}
 
 
 def set_default_load_endianness(endianness):
-    """Sets the byte order of files in which none is recorded: a LoadEndianness, or None for the machine's.
+    """Sets the byte order of files that do not contain it: a LoadEndianness, or None for the native one.
 
-    Raises NotImplementedError for BIG, and TypeError for other values: load() reads little-endian files alone.
+    Raises NotImplementedError for BIG, and TypeError for other values: load() reads only little-endian files.
     """
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError("Invalid argument type in function set_default_load_endianness")
@@ -186,15 +186,15 @@ def set_default_load_endianness(endianness):
 
 
 def get_default_load_endianness():
-    """Returns what set_default_load_endianness() has set; None before."""
+    """Returns the byte order of set_default_load_endianness(); None by default."""
     return _defaults["endianness"]
 
 
 def set_crc32_options(compute_crc32):
-    """Accepts PyTorch's option of files without checksums, which get_crc32_options() returns. save() always writes them."""
+    """Stores PyTorch's option for files without checksums, which get_crc32_options() returns. save() always writes checksums."""
     _files.options.crc32 = bool(compute_crc32)
 
 
 def get_crc32_options():
-    """Returns what set_crc32_options() has set; True before."""
+    """Returns the option of set_crc32_options(); True by default."""
     return _files.options.crc32

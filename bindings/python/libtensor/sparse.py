@@ -1,4 +1,4 @@
-"""Functions of sparse tensors, and the way to SciPy's arrays and back."""
+"""Functions of sparse tensors, and conversion from and to SciPy's arrays."""
 
 import functools
 
@@ -12,12 +12,12 @@ from ._storages.serialize import parts
 
 __all__ = [*_names, "as_sparse_gradcheck", "check_sparse_tensor_invariants", "from_scipy", "to_scipy"]
 
-_WIDER = {float16: float32, bfloat16: float32, complex32: complex64, bcomplex32: complex64}  # dtypes that SciPy's operators do not know
+_WIDER = {float16: float32, bfloat16: float32, complex32: complex64, bcomplex32: complex64}  # dtypes that SciPy's operators do not support
 _MAKERS = {"csr": _sparse.sparse_csr_tensor, "csc": _sparse.sparse_csc_tensor, "bsr": _sparse.sparse_bsr_tensor}
 
 
 def as_sparse_gradcheck(gradcheck):
-    """A function like autograd.gradcheck that takes sparse tensors: the function itself, since gradcheck and gradgradcheck take them.
+    """Returns the function: gradcheck and gradgradcheck accept sparse tensors.
 
     >>> check = torch.sparse.as_sparse_gradcheck(torch.autograd.gradcheck)
     >>> check(lambda s: s.to_dense() ** 2, torch.eye(2, dtype=torch.float64).to_sparse().requires_grad_())
@@ -27,7 +27,8 @@ def as_sparse_gradcheck(gradcheck):
 
 
 class check_sparse_tensor_invariants:
-    """The setting whether parts of sparse tensors are checked, as a decorator or in a `with` block. It is kept without effect: they always are.
+    """The setting whether indices of sparse tensors are checked, as a decorator or context manager. It has no effect: they are always
+    checked.
 
     >>> with torch.sparse.check_sparse_tensor_invariants(False):
     ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
@@ -41,17 +42,17 @@ class check_sparse_tensor_invariants:
 
     @classmethod
     def is_enabled(cls):
-        """Whether the setting is on."""
+        """Returns the setting."""
         return check_sparse_tensor_invariants._enabled
 
     @classmethod
     def enable(cls):
-        """Turns the setting on."""
+        """Sets the setting to True."""
         check_sparse_tensor_invariants._enabled = True
 
     @classmethod
     def disable(cls):
-        """Turns the setting off."""
+        """Sets the setting to False."""
         check_sparse_tensor_invariants._enabled = False
 
     def __enter__(self):
@@ -73,9 +74,10 @@ class check_sparse_tensor_invariants:
 
 
 def from_scipy(array):
-    """A sparse tensor over the memory of a sparse array or matrix of SciPy's: CSR, CSC and BSR share indices and values, COO the values.
+    """Returns a sparse tensor that shares memory with a sparse array or matrix of SciPy: CSR, CSC and BSR share indices and values, COO the
+    values.
 
-    Vectors come as COO, other formats as CSR. Arrays with entries that are out of order or repeated are put in order in a copy.
+    Vectors become COO, other formats CSR. Arrays with unsorted or duplicate entries are copied and sorted.
     """
     kind = getattr(array, "format", None)
     if not isinstance(kind, str) or not hasattr(array, "tocsr"):
@@ -85,7 +87,7 @@ def from_scipy(array):
     if kind == "coo":
         return _at([from_numpy(index) for index in getattr(array, "coords", None) or (array.row, array.col)], from_numpy(array.data), array.shape)
     starts, indices, values = map(from_numpy, (array.indptr, array.indices, array.data))
-    used = max(0, int(starts[-1])) if len(starts) else 0  # SciPy's arrays may have room for more
+    used = max(0, int(starts[-1])) if len(starts) else 0  # SciPy's arrays may have extra capacity
     indices, values = indices[:used], values[:used]
     if len(array.shape) == 1:
         return _at([indices], values, array.shape)
@@ -93,7 +95,7 @@ def from_scipy(array):
 
 
 def _at(rows, values, shape):
-    """The COO tensor with entries at the given indices."""
+    """Returns the COO tensor with entries at the given indices."""
     indices = rows[0].new_empty((len(rows), len(rows[0])), dtype=int64)
     for i, row in enumerate(rows):
         indices[i] = row
@@ -101,7 +103,7 @@ def _at(rows, values, shape):
 
 
 def _ordered(starts, indices, values):
-    """Compressed indices, indices and values, in which the indices of each line rise; those that no tensor can have as they are."""
+    """Returns compressed indices, indices and values with sorted indices in each row; invalid ones unchanged."""
     counts = starts.to(int64).diff()
     if len(starts) < 2 or starts[0] != 0 or (counts < 0).any() or starts[-1] != len(indices) or not len(indices):
         return starts, indices, values
@@ -115,9 +117,9 @@ def _ordered(starts, indices, values):
 
 
 def to_scipy(tensor):
-    """A sparse array of SciPy's over the memory of a sparse matrix of layout sparse_coo, sparse_csr, sparse_csc or sparse_bsr.
+    """Returns a SciPy sparse array that shares memory with a sparse matrix of layout sparse_coo, sparse_csr, sparse_csc or sparse_bsr.
 
-    Its operators know no 16-bit floats: entries of float16 and bfloat16 are float32 there, those of complex32 and bcomplex32 complex64.
+    SciPy has no 16-bit floats: float16 and bfloat16 become float32, complex32 and bcomplex32 complex64.
     """
     import scipy.sparse as sp
 

@@ -1,4 +1,4 @@
-"""The storages' classes."""
+"""The classes of storages."""
 
 from ._storages.files import load as _load
 from ._storages.storage import UntypedStorage
@@ -9,10 +9,10 @@ __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 def _dtype_to_storage_type_map():
-    """The names of the legacy storages by dtype, as in `torch.FloatStorage`."""
+    """Returns the names of the legacy storages by dtype, as in `torch.FloatStorage`."""
     return {dtype: name + "Storage" for name, dtype in _LEGACY.items()}
 
 
 def _load_from_bytes(b):
-    """Returns the storage that PyTorch's pickles have as the bytes of a file. Nothing is executed."""
+    """Returns the storage from the bytes of a file, which PyTorch's pickles contain. Executes nothing."""
     return _load(b)

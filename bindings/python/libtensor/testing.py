@@ -1,4 +1,4 @@
-"""Comparison of tensors in tests, and random tensors for them."""
+"""Comparison of tensors in tests, and random tensors for tests."""
 
 import math
 import warnings
@@ -22,7 +22,7 @@ TOLERANCES = {
 
 
 def tolerances(actual, expected, rtol, atol):
-    """The larger of both dtypes' tolerances, unless given together."""
+    """Returns the larger of the tolerances of both dtypes, or the given ones."""
     if (rtol is None) != (atol is None):
         raise ValueError(f"rtol and atol must both be specified or both be unspecified, but got rtol={rtol} and atol={atol}")
     if rtol is not None:
@@ -45,10 +45,10 @@ def assert_close(
     check_stride=False,
     msg=None,
 ):
-    """Raises AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere.
+    """Raises AssertionError unless |actual - expected| <= atol + rtol * |expected| for all elements.
 
-    Also compares shapes and, unless told otherwise, dtypes, devices and layouts. Sequences and mappings are compared item
-    by item. The tolerances follow the dtype unless given.
+    Also compares shapes and, by default, dtypes, devices and layouts. Sequences and mappings are compared item by item. The default
+    tolerances depend on the dtype.
     """
     options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan, "check_device": check_device, "check_dtype": check_dtype}
     options |= {"check_layout": check_layout, "check_stride": check_stride}
@@ -68,7 +68,7 @@ def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=
 
 
 def difference(actual, expected, where, options):
-    """What differs between two values, "" when they are close."""
+    """Returns the description of the difference of two values, "" if they are close."""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         if actual.keys() != expected.keys():
             return f"The keys of the mappings do not match{where}: {sorted(map(str, actual.keys() ^ expected.keys()))} are in one only"
@@ -165,7 +165,7 @@ def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False,
 
 
 def interval(dtype, low, high):
-    """The interval of make_tensor for a real dtype: integers for integral dtypes, finite values for floating-point ones."""
+    """Returns the interval of make_tensor for a real dtype: integers for integral dtypes, finite values for floating-point ones."""
     if dtype is _dtypes.bool_:
         least, most, default = 0, 2, (0, 2)
     elif dtype.is_floating_point:

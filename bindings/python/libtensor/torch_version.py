@@ -1,4 +1,4 @@
-"""The version of PyTorch whose names and behavior a program finds, which compares as versions do."""
+"""The version of PyTorch that libtensor implements, which compares in version order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FINAL = 3
 
 
 def parse(version: str) -> tuple[Any, ...] | None:
-    """Returns a key that orders versions as PEP 440 does; None for a string that is no version."""
+    """Returns a key that orders versions as PEP 440 does; None for a string that is not a version."""
     found = PATTERN.fullmatch(version.strip())
     rest = found and re.fullmatch(r"(?:[-_.]?post[-_.]?(\d*))?(?:[-_.]?dev[-_.]?(\d*))?(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?", found["rest"], re.I)
     if not found or not rest:
@@ -31,8 +31,8 @@ def parse(version: str) -> tuple[Any, ...] | None:
 
 
 class TorchVersion(str):
-    """A version string that compares with strings, tuples of numbers and `packaging.version.Version` in the order of versions. A string
-    that is no version is compared as a string.
+    """A version string that compares with strings, tuples of numbers and `packaging.version.Version` in version order. A string that is not
+    a version is compared as a string.
 
     >>> from libtensor.torch_version import TorchVersion
     >>> TorchVersion("2.15.0+libtensor") > "2.9", TorchVersion("2.15.0") >= (2, 15)
@@ -42,7 +42,7 @@ class TorchVersion(str):
     __slots__ = ()
 
     def _keys(self, other: Any) -> tuple[Any, Any]:
-        """Returns what to compare for the version and the other."""
+        """Returns the comparison keys of the version and the other operand."""
         text = ".".join(map(str, other)) if isinstance(other, (tuple, list)) else str(other)
         ours, theirs = parse(str(self)), parse(text)
         return (str(self), text) if ours is None or theirs is None else (ours, theirs)

@@ -1,4 +1,4 @@
-"""The version, and those of the accelerators' software that the library is built with: none."""
+"""The version of the package, and of accelerator libraries: none."""
 
 from ._base.library import __version__
 

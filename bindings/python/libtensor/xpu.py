@@ -1,4 +1,4 @@
-"""XPU devices: whether there are any."""
+"""XPU devices, which are not available."""
 
 from ._devices import accelerators as _accelerators
 

@@ -45,7 +45,7 @@ def checked(device_type):
 
 
 def is_autocast_available(device_type):
-    """Returns whether autocast is available for devices of a type, such as "cpu". Raises RuntimeError where there is no such type.
+    """Returns whether autocast is available for a device type, such as "cpu". Raises RuntimeError for an unknown type.
 
     >>> torch.amp.is_autocast_available("cpu")
     True

@@ -631,7 +631,7 @@ def check_axes(name, given):
 
 
 def checked(function, name):
-    """Wraps a function: arguments that it has no parameters for raise NotThere."""
+    """Wraps a function: arguments without a parameter raise NotThere."""
     parameters = signature(function)
 
     def call(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""The compiler's private names that packages use, inert: libtensor has no compiler (torch.compiler)."""
+"""Private names of torch.compile that packages use, without effect: libtensor has no compiler (torch.compiler)."""
 
 from contextlib import contextmanager, nullcontext
 
@@ -31,7 +31,7 @@ optimize_assert = optimize
 
 
 def error_on_graph_break(error_on_graph_break):
-    """Returns a context manager that changes nothing."""
+    """Returns a context manager without effect."""
     return nullcontext()
 
 
@@ -43,7 +43,7 @@ skip_frame = step_unsupported = graph_break
 
 
 def mark_dynamic(tensor, index, *, hint_override=None, min=None, max=None, specialize_on=None):
-    """Does nothing: every size may change."""
+    """Does nothing: sizes are always dynamic."""
 
 
 def mark_static(tensor, index=None):
@@ -54,11 +54,11 @@ maybe_mark_dynamic = mark_dynamic
 
 
 def mark_static_address(tensor, guard=True):
-    """Does nothing: tensors stay where they are."""
+    """Does nothing."""
 
 
 def reset_code_caches():
-    """Does nothing: no compiled code is kept."""
+    """Does nothing: no compiled code exists."""
 
 
 reset_code = reset_frame_count = reset_code_caches

@@ -1,4 +1,4 @@
-"""Questions about tensors inside transforms."""
+"""Predicates of tensors inside transforms."""
 
 from .._core.tensor import Tensor
 from .._gen.gen_functions import jvp_level, vmap_level
@@ -12,10 +12,10 @@ def is_batchedtensor(tensor: Tensor) -> bool:
 
 
 def is_gradtrackingtensor(tensor: Tensor) -> bool:
-    """Returns whether a tensor has a tangent at a level of forward differentiation."""
+    """Returns whether a tensor has a tangent at a level of forward-mode differentiation."""
     return jvp_level(tensor) > 0  # type: ignore[no-any-return]
 
 
 def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
-    """Returns whether a tensor is one of a transform."""
+    """Returns whether a tensor belongs to a transform."""
     return is_batchedtensor(tensor) or is_gradtrackingtensor(tensor)

@@ -13,7 +13,7 @@ __all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for
 
 
 class FunctionalModule(Module):
-    """A module as a function: call it with the parameters, in the order of `Module.parameters()`, before the module's arguments."""
+    """A module as a function of its parameters, in the order of `Module.parameters()`, and the module's arguments."""
 
     def __init__(self, stateless_model: Module, param_names: Sequence[str]) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class FunctionalModule(Module):
 
 
 class FunctionalModuleWithBuffers(Module):
-    """A module as a function: call it with the parameters and the buffers before the module's arguments."""
+    """A module as a function of its parameters, its buffers, and the module's arguments."""
 
     def __init__(self, stateless_model: Module, param_names: Sequence[str], buffer_names: Sequence[str]) -> None:
         super().__init__()

@@ -1,11 +1,11 @@
-"""Names of PyTorch that packages import, annotate with or decorate with, and whose use libtensor does not support."""
+"""Names of PyTorch that packages import, annotate with or decorate with, and that libtensor does not support."""
 
 import warnings
 from typing import Any
 
 
 def warn_once(name, why, warned=set()):  # noqa: B006
-    """Warns by the first call for a name that what it returns runs as it is."""
+    """Warns at the first call of a name that it returns its argument unchanged."""
     if name not in warned:
         warned.add(name)
         warnings.warn(f"{name}: {why}", UserWarning, stacklevel=3)
@@ -23,7 +23,7 @@ def make_function(module, name, why):
 
 
 def make_class(module, name, why):
-    """Returns a class for annotations and isinstance() that has no instances: making one raises NotImplementedError."""
+    """Returns a class for annotations and isinstance() without instances: its constructor raises NotImplementedError."""
     body = {
         "__module__": module,
         "__doc__": f"For annotations; making one raises NotImplementedError: {why}.",
@@ -33,8 +33,9 @@ def make_class(module, name, why):
 
 
 def refuse(namespace: dict[str, Any], why: str, names: str) -> list[str]:
-    """Adds names, separated by spaces, to a module: a class for a name in CapWords, and otherwise a function. Their use raises
-    NotImplementedError. Returns the list of the names, for __all__."""
+    """Adds names, separated by spaces, to a module: a class for a name in CapWords, otherwise a function. Their use raises
+    NotImplementedError. Returns the list of the names, for __all__.
+    """
     listed = names.split()
     for name in listed:
         make = make_class if name.lstrip("_")[:1].isupper() else make_function
@@ -43,18 +44,18 @@ def refuse(namespace: dict[str, Any], why: str, names: str) -> list[str]:
 
 
 def identity(target=None, *args, **options):
-    """Returns a decorated function or class; called without one, a decorator that does."""
+    """Returns the decorated function or class; without one, a decorator that does."""
     return target if callable(target) or isinstance(target, (staticmethod, classmethod, property)) else identity
 
 
 class Settings:
-    """Settings of a compiler, which are kept and change nothing."""
+    """Compiler settings, which are stored without effect."""
 
     def __init__(self, **values):
         self.__dict__.update(values)
 
     def patch(self, *args, **values):
-        """Returns a context manager, and a decorator, under which settings have other values."""
+        """Returns a context manager and decorator in which settings have other values."""
         from contextlib import contextmanager
 
         @contextmanager

@@ -20,8 +20,8 @@ def compile(
     name: str | None = None,
     recompile_limit: int | None = None,
 ) -> Any:
-    """Returns the function or module `model` unchanged: it runs as it is. Without `model`, returns a decorator. Warns by the first call,
-    unless `disable` is true. Raises RuntimeError when both `mode` and `options` are given.
+    """Returns the function or module `model` unchanged: it runs eagerly. Without `model`, returns a decorator. Warns at the first call,
+    unless `disable` is true. Raises RuntimeError if both `mode` and `options` are given.
 
     >>> import warnings
     >>> with warnings.catch_warnings():

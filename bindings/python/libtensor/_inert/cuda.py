@@ -1,4 +1,4 @@
-"""Names of torch.cuda that libtensor does not support; torch.cuda loads them by the first question for one."""
+"""Names of torch.cuda that libtensor does not support, which torch.cuda loads on first access."""
 
 from . import refuse
 

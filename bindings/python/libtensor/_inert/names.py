@@ -1,4 +1,4 @@
-"""Names of the package itself that few programs use; libtensor.__getattr__ loads them by the first question for one."""
+"""Rarely used names of the package, which libtensor.__getattr__ loads on first access."""
 
 import builtins
 import math
@@ -168,7 +168,7 @@ def _assert_async(condition, message=""):
 
 
 def get_device_module(device=None):
-    """Returns the module of a kind of device, such as torch.cuda; the CPU's without an accelerator.
+    """Returns the module of a device type, such as torch.cuda; by default that of the accelerator, or of the CPU.
 
     >>> torch.get_device_module("cpu").__name__.rpartition(".")[2]
     'cpu'
@@ -269,7 +269,7 @@ def _is_any_true(self):
 
 
 def native_dropout(input, p, train):
-    """Returns the elements that dropout keeps, scaled, and the mask of those."""
+    """Returns the scaled elements that dropout keeps, and their mask."""
     if not train or p == 0:
         return input.clone(), _f.ones_like(input, dtype=_bool)
     mask = _f.bernoulli(_f.full_like(input, 1 - p)).bool()

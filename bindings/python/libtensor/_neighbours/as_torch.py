@@ -92,7 +92,7 @@ def absent():
 
 
 def find_own(name):
-    """Returns the spec of a module of libtensor; None where there is none."""
+    """Returns the spec of a module of libtensor; None if there is none."""
     try:
         return find_spec(name)
     except ModuleNotFoundError:  # a module of a package that libtensor does not have
@@ -154,7 +154,7 @@ def prepare_workers(spawn):
 
 
 def real_torch():
-    """Returns a loaded module torch or torch.x that is not libtensor's; None where there is none."""
+    """Returns a loaded module torch or torch.x that is not libtensor's; None if there is none."""
     package = sys.modules[ROOT]
     loaded = [(name, module) for name, module in list(sys.modules.items()) if is_within(name, TORCH) and module is not None]
     return next((module for name, module in loaded if module is not (package if name == TORCH else sys.modules.get(from_torch(name)))), None)

@@ -343,7 +343,7 @@ class Tensor:
         return _f.conj(self)
 
     def tobytes(self):
-        """The bytes of the elements in row-major order, a copy, whatever the strides and the device are; bytes(tensor) gives the same.
+        """The bytes of the elements in row-major order, a copy, whatever the strides and the device are; the same as bytes(tensor).
 
         >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8).t().tobytes()
         b'\\x01\\x03\\x02\\x04'

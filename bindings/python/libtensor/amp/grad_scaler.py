@@ -192,9 +192,11 @@ class GradScaler:
         return made
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Adapts the scale to what the steps since the last update found, or sets it to `new_scale`, a number or a float32 tensor of one element.
+        """Adapts the scale to the steps since the last update: multiplies it by `backoff_factor` after infinite or NaN gradients, by
+        `growth_factor` after `growth_interval` steps without them. `new_scale`, a number or a float32 tensor of one element, sets it.
 
-        Raises AssertionError if nothing was scaled or no step was taken."""
+        Raises AssertionError if nothing was scaled or no step was taken.
+        """
         if not self._enabled:
             return
         scale, tracker = self._check_scale_growth_tracker("update")

@@ -207,9 +207,11 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """Returns a table with a row for each event, the largest value of the attribute `sort_by` first, and at most `row_limit` rows (-1: all).
+        """Returns a table with a row for each event, the largest value of the attribute `sort_by` first, and at most `row_limit` rows (-1:
+        all).
 
-        Raises AttributeError for a `sort_by` that is no number of an event."""
+        Raises AttributeError for a `sort_by` that is not a numeric attribute of events.
+        """
         if not self:
             return ""
         if sort_by is not None and sort_by not in SORT_KEYS:

@@ -8,9 +8,10 @@ from ._flags import PRECISIONS
 
 
 class Products:
-    """Settings of products. Sums of 16-bit floats are in 32 bits throughout, whatever the others are.
+    """Settings of matrix products. Products of 16-bit floats are always summed in float32.
 
-    Raises AttributeError for other names."""
+    Raises AttributeError for other names.
+    """
 
     allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = True
     allow_fp16_accumulation = False

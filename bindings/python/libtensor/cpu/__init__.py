@@ -1,4 +1,4 @@
-"""The CPU, in the form of the other kinds of device."""
+"""The CPU, with the functions of the modules of other devices."""
 
 
 def is_available():
@@ -14,11 +14,11 @@ def current_device():
 
 
 def synchronize(device=None):
-    """Returns at once: calls are done when they return."""
+    """Returns immediately: CPU calls are synchronous."""
 
 
 def set_device(device):
-    """Accepted: there is one CPU."""
+    """Accepted without effect: there is one CPU."""
 
 
 def is_initialized():
@@ -26,40 +26,40 @@ def is_initialized():
 
 
 class Stream:
-    """The CPU's one stream, for programs that name a stream of any device: calls are done when they return."""
+    """The only stream of the CPU, for programs that use streams of any device: calls are synchronous."""
 
     def __init__(self, priority=-1):
         pass
 
     def wait_stream(self, stream):
-        """Returns at once."""
+        """Returns immediately."""
 
     def record_event(self, event=None):
         """Returns the event, or a new one."""
         return event or Event()
 
     def wait_event(self, event):
-        """Returns at once."""
+        """Returns immediately."""
 
 
 class Event:
-    """A point in the CPU's stream, which is reached at once."""
+    """An event of the CPU's stream, which has always completed."""
 
     def query(self):
         return True
 
     def record(self, stream=None):
-        """Returns at once."""
+        """Returns immediately."""
 
     def synchronize(self):
-        """Returns at once."""
+        """Returns immediately."""
 
     def wait(self, stream=None):
-        """Returns at once."""
+        """Returns immediately."""
 
 
 class StreamContext:
-    """A context manager that selects a stream, of which the CPU has one."""
+    """A context manager without effect: the CPU has one stream."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -79,7 +79,7 @@ def current_stream(device=None):
 
 
 def stream(stream):
-    """Returns a context manager that selects a stream."""
+    """Returns a context manager without effect."""
     return StreamContext(stream)
 
 

@@ -1,5 +1,6 @@
-"""CUDA devices: which there are, the current one, streams and events, memory. Whatever needs a device raises the library's error where
-there is none."""
+"""CUDA devices: device properties, the current device, streams, events, memory. Functions that require a device raise RuntimeError without
+one.
+"""
 
 from types import SimpleNamespace
 
@@ -48,37 +49,37 @@ for _made in (
 
 
 def is_initialized():
-    """True when a device is in use."""
+    """Returns whether a device is in use."""
     return is_available()  # noqa: F821  one of the functions above
 
 
 def init():
-    """Needs a device."""
+    """Initializes the current device. Raises RuntimeError without one."""
     _asked.require("init")
 
 
 def absence():
-    """Why there is no device, in words; empty where there is one."""
+    """Returns the reason why there is no device; an empty string if there is one."""
     return _f.device_absence("cuda")
 
 
 def is_bf16_supported(including_emulation=True):
-    """True where there is a device: kernels widen bfloat16 to float32 where it has no such arithmetic."""
+    """Returns whether there is a device: kernels emulate bfloat16 arithmetic with float32."""
     return is_available() and (including_emulation or get_device_capability() >= (8, 0))  # noqa: F821
 
 
 def is_tf32_supported():
-    """True where the current device can round factors of float32 to TF32."""
+    """Returns whether the current device supports TF32 products."""
     return is_available() and get_device_capability() >= (8, 0)  # noqa: F821
 
 
 def get_arch_list():
-    """What the kernels are compiled for, from which the driver makes the code of a device; empty where there is none."""
+    """Returns the architectures for which kernels are compiled, from which the driver generates code; empty without a device."""
     return ["compute_75"] if is_available() else []  # noqa: F821
 
 
 def is_current_stream_capturing():
-    """False: there are no graphs in this version."""
+    """Returns False: CUDA graphs are not supported."""
     return False
 
 
@@ -101,12 +102,12 @@ def __getattr__(name):
 
 
 def get_device_name(device=None):
-    """The name that the driver has for a device, the current one unless given."""
+    """Returns the driver's name of a device, by default of the current one."""
     return _f.device_name(_cuda(device))
 
 
 def get_device_capability(device=None):
-    """The compute capability of a device, such as (8, 0)."""
+    """Returns the compute capability of a device, such as (8, 0)."""
     found = _cuda(device)
     return _f.device_attribute(found, "major"), _f.device_attribute(found, "minor")
 
@@ -127,7 +128,7 @@ class _CudaDeviceProperties(SimpleNamespace):
 
 
 def get_device_properties(device=None):
-    """What the driver knows of a device: name, major, minor, total_memory, multi_processor_count, warp_size, uuid and others."""
+    """Returns the properties of a device: name, major, minor, total_memory, multi_processor_count, warp_size, uuid and others."""
     found = _cuda(device)
     return _CudaDeviceProperties(
         name=_f.device_name(found), uuid=_f.device_uuid(found), **{name: _f.device_attribute(found, name) for name in _NUMBERS}
@@ -135,7 +136,7 @@ def get_device_properties(device=None):
 
 
 def can_device_access_peer(device, peer_device):
-    """Whether a device can use the memory of another by itself."""
+    """Returns whether a device can access the memory of another one."""
     return _f.device_can_access_peer(_cuda(device), _cuda(peer_device))
 
 
@@ -147,25 +148,25 @@ def _account(device):
 
 
 def memory_allocated(device=None):
-    """The bytes that tensors hold on a device: none, where there is none."""
+    """Returns the bytes of tensors on a device; 0 without one."""
     account = _account(device)
     return account.in_use if account else 0
 
 
 def max_memory_allocated(device=None):
-    """The most bytes that tensors held at once, since the start or reset_peak_memory_stats()."""
+    """Returns the peak of memory_allocated() since the start or reset_peak_memory_stats()."""
     account = _account(device)
     return account.peak if account else 0
 
 
 def memory_reserved(device=None):
-    """The bytes that the library has from the driver, for tensors and for reuse."""
+    """Returns the bytes that the library has allocated from the driver, including its cache."""
     account = _account(device)
     return account.reserved if account else 0
 
 
 def max_memory_reserved(device=None):
-    """The most bytes that the library had from the driver at once, since the start or reset_peak_memory_stats()."""
+    """Returns the peak of memory_reserved() since the start or reset_peak_memory_stats()."""
     account = _account(device)
     return account.reserved_peak if account else 0
 
@@ -174,13 +175,13 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
 def mem_get_info(device=None):
-    """Free and all bytes of a device, as its driver counts them."""
+    """Returns the free and the total bytes of a device."""
     account = _f.device_memory(_cuda(device))
     return account.free, account.total
 
 
 def memory_stats(device=None):
-    """The account of a device's memory, by PyTorch's names; empty where there is no device."""
+    """Returns memory statistics of a device under PyTorch's names; empty without one."""
     account = _account(device)
     if not account:
         return {}
@@ -197,7 +198,7 @@ def memory_stats(device=None):
 
 
 def memory_stats_as_nested_dict(device=None):
-    """memory_stats() with a dict for each part of a name: stats["allocated_bytes"]["all"]["peak"]."""
+    """Returns memory_stats() as nested dicts: stats["allocated_bytes"]["all"]["peak"]."""
     nested = {}
     for name, value in memory_stats(device).items():
         at = nested
@@ -209,25 +210,25 @@ def memory_stats_as_nested_dict(device=None):
 
 
 def memory_summary(device=None, abbreviated=False):
-    """The account of a device's memory as a table for people."""
+    """Returns memory statistics of a device as a table."""
     return "\n".join([f"CUDA memory of {_cuda(device)}", *(f"{name:30} {value:>16}" for name, value in memory_stats(device).items())])
 
 
 def reset_peak_memory_stats(device=None):
-    """Sets the highest numbers to those of now; nothing where there is no device."""
+    """Resets peaks to the current values; has no effect without a device."""
     if is_available():  # noqa: F821
         _f.device_reset_peak_memory(_cuda(device))
 
 
 def reset_accumulated_memory_stats(device=None):
-    """Returns at once: totals since the start are not counted."""
+    """Has no effect: totals since the start are not counted."""
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def set_per_process_memory_fraction(fraction, device=None):
-    """Makes allocations fail that would have the library take more than a part of a device's memory, from 0 to 1."""
+    """Limits the memory of the library on a device to a fraction, from 0 to 1, of its memory; allocations beyond it raise OutOfMemoryError."""
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if not 0 <= fraction <= 1:
@@ -237,6 +238,6 @@ def set_per_process_memory_fraction(fraction, device=None):
 
 
 def get_per_process_memory_fraction(device=None):
-    """The part of a device's memory that the library may take."""
+    """Returns the fraction of a device's memory to which the library is limited."""
     account = _f.device_memory(_cuda(device))
     return account.limit / account.total if account.limit else 1.0

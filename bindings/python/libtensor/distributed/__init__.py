@@ -1,7 +1,7 @@
-"""Names of programs that run in several processes, which are not supported: is_available() is False.
+"""Names of torch.distributed, which is not supported: is_available() is False.
 
-Classes are for annotations and isinstance(); functions raise. Questions about a group of processes raise ValueError, as PyTorch's do before a
-group is initialized.
+Classes are for annotations and isinstance(); functions raise NotImplementedError. Functions that query a process group raise ValueError, as
+in PyTorch before a group is initialized.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ default_pg_timeout = timedelta(minutes=30)
 
 
 def is_available() -> bool:
-    """Returns False: processes do not exchange tensors in groups."""
+    """Returns False: process groups are not supported."""
     return False
 
 
 def is_initialized() -> bool:
-    """Returns False: there is no group of processes."""
+    """Returns False: there is no process group."""
     return False
 
 
@@ -46,12 +46,12 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Returns whether a launcher of processes started this one."""
+    """Returns whether a launcher started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """Returns the number of this process on its computer, from the environment variable LOCAL_RANK; `fallback_rank` without it."""
+    """Returns the environment variable LOCAL_RANK as an integer; `fallback_rank` without it."""
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -60,7 +60,7 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 class ReduceOp:
-    """How elements of several processes are reduced."""
+    """Reductions over processes."""
 
     class RedOpType:
         """The kinds of reductions."""
@@ -72,7 +72,7 @@ reduce_op = ReduceOp
 
 
 class Backend(str):
-    """The name of what carries tensors between processes."""
+    """The name of a communication backend."""
 
     UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl"
 

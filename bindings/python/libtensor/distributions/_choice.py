@@ -25,7 +25,7 @@ class ProbsOrLogits:
         return self._param.new(*args, **kwargs)
 
     def _expand_param(self, new: Any, shape: tuple[int, ...]) -> None:
-        """Sets what is stored of the two parameters in `new`, expanded to `shape`."""
+        """Sets the parameters of `new` to those of `self`, expanded to `shape`."""
         for name in ("probs", "logits"):
             if name in self.__dict__:
                 value = self.__dict__[name].expand(shape)

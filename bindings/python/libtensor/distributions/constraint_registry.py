@@ -23,8 +23,9 @@ class ConstraintRegistry:
         super().__init__()
 
     def register(self, constraint: Any, factory: Callable[[Any], Any] | None = None) -> Any:
-        """Registers `factory(constraint)`, which returns a transform, for a class of constraints or for that of an instance. Without
-        `factory` it returns a decorator. Raises TypeError for what is no constraint."""
+        """Registers `factory(constraint)`, which returns a transform, for a class of constraints or the class of an instance. Without
+        `factory` it returns a decorator. Raises TypeError for arguments that are not constraints.
+        """
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         cls = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint

@@ -83,7 +83,7 @@ class _DependentProperty(property, _Dependent):
 
 
 class _Wrapped(Constraint):
-    """A constraint made of another one, whose properties it has."""
+    """A constraint that wraps another one, and has its properties."""
 
     def __init__(self, base_constraint: Constraint) -> None:
         if not isinstance(base_constraint, Constraint):
@@ -104,7 +104,7 @@ class _Wrapped(Constraint):
 
 
 class _IndependentConstraint(_Wrapped):
-    """A constraint whose last batch dimensions count as dimensions of the event."""
+    """A constraint whose last batch dimensions are event dimensions."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
@@ -348,7 +348,7 @@ class _PositiveDefinite(_Symmetric):
 
 
 class _Sequence(Constraint):
-    """A constraint made of several along a dimension."""
+    """Constraints concatenated or stacked along a dimension."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         self.cseq = list(cseq)

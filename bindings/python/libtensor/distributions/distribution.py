@@ -164,7 +164,7 @@ class Distribution:
         return Size(tuple(sample_shape) + self._batch_shape + self._event_shape)
 
     def _validate_sample(self, value: Any) -> None:
-        """Raises ValueError for a value that is no tensor, is not broadcastable with the distribution or is outside of the support."""
+        """Raises ValueError for a value that is not a tensor, is not broadcastable with the distribution or is outside of the support."""
         if not is_tensor(value):
             raise ValueError("The value argument to log_prob must be a Tensor")
         event_dim_start = value.dim() - len(self._event_shape)

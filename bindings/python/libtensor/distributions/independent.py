@@ -1,4 +1,4 @@
-"""Distributions whose batch dimensions count as dimensions of the event."""
+"""Distributions whose last batch dimensions are event dimensions."""
 
 from __future__ import annotations
 

@@ -46,10 +46,11 @@ _KL_MEMOIZE: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
-    """A decorator: registers a function of instances p and q as the divergence of `type_p` from `type_q` and of their subclasses.
+    """Decorates a function of instances p and q, and registers it as the divergence of `type_p` from `type_q` and of their subclasses.
 
-    The function of the most specific pair is chosen. If the classes of p and of q have it from different pairs, that of p is taken with a
-    warning. Raises TypeError for an argument that is no class."""
+    The function of the most specific pair is chosen. If the classes of p and of q select different pairs, that of p is used with a warning.
+    Raises TypeError for an argument that is not a class.
+    """
     for name, cls in (("type_p", type_p), ("type_q", type_q)):
         if not isinstance(cls, type):  # packages have distributions of other base classes
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {cls}")

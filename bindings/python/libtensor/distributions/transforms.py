@@ -189,8 +189,7 @@ class ComposeTransform(Transform):
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
     def _events(self) -> tuple[int, int]:
-        """Returns the numbers of event dimensions of arguments and of results: those of the first and the last part, plus what the parts
-        between them need."""
+        """Returns the numbers of event dimensions of the domain and codomain of a composition."""
         before, after = self.parts[-1].codomain.event_dim, self.parts[0].domain.event_dim
         for part in reversed(self.parts):
             before = max(before + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
@@ -267,7 +266,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform whose last `reinterpreted_batch_ndims` batch dimensions count as dimensions of the event."""
+    """A transform whose last `reinterpreted_batch_ndims` batch dimensions are event dimensions."""
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -329,7 +328,7 @@ def _reshaped(shape: Sequence[int], old: Size, new: Size) -> Any:
 
 
 class ReshapeTransform(Transform):
-    """Gives the last dimensions `in_shape` the shape `out_shape`."""
+    """Reshapes the last dimensions from `in_shape` to `out_shape`."""
 
     bijective = True
 
@@ -569,9 +568,10 @@ class AffineTransform(Transform):
 
 
 class CorrCholeskyTransform(Transform):
-    """Maps vectors of D (D - 1) / 2 numbers to Cholesky factors (D, D) of correlation matrices. Row i of the factor is made by stick
-    breaking: z = tanh(x) are signed partial correlations, and z_j times the square root of what the squares before left is its element j
-    (Lewandowski, Kurowicka, Joe, 2009)."""
+    """Maps vectors of D (D - 1) / 2 numbers to Cholesky factors (D, D) of correlation matrices, by stick breaking for each row: z = tanh(x)
+    are signed partial correlations, and element j is z_j times the square root of 1 minus the sum of the squares of the elements before
+    it (Lewandowski, Kurowicka, Joe, 2009).
+    """
 
     domain = constraints.real_vector
     codomain = constraints.corr_cholesky
@@ -591,7 +591,8 @@ class CorrCholeskyTransform(Transform):
         return (t.log1p() - t.neg().log1p()) / 2  # atanh
 
     def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-        # Each element has the derivative of tanh and the square root of what the squares before it left; in terms of y, where it is known.
+        # The derivative of each element is that of tanh times the square root of the remaining sum of squares, computed from y if it is
+        # known.
         left = 1 - (y * y).cumsum(-1)
         stick = 0.5 * tril_matrix_to_vec(left, diag=-2).log().sum(-1)
         slope = -2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
@@ -640,8 +641,9 @@ class SoftmaxTransform(_Plain):
 
 
 class StickBreakingTransform(_Plain):
-    """Maps vectors of K numbers to vectors of K + 1 probabilities: each takes a part, sigmoid of a number with an offset, of what the
-    ones before it left, so that x = 0 has equal probabilities."""
+    """Maps vectors of K numbers to vectors of K + 1 probabilities by stick breaking: each is a fraction, the sigmoid of a number with an
+    offset, of the remaining probability; x = 0 maps to equal probabilities.
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex

@@ -153,7 +153,7 @@ class Wishart(ExponentialFamily):
         """Returns random matrices by Bartlett's decomposition. Those that rounding makes singular are drawn again, up to
         `max_try_correction` times (default: 10), with a warning."""
         sample = self._bartlett_sampling(sample_shape)
-        # PyTorch's stream: what is positive definite is drawn a second time.
+        # PyTorch's stream: positive definite samples are drawn a second time.
         again = self._any_of_batch(self.support.check(sample))
         for attempt in range(10 if max_try_correction is None else max_try_correction):
             if not again.any():

@@ -94,7 +94,7 @@ class Namespace:
         self._counts: dict[str, int] = defaultdict(int)
 
     def create_name(self, candidate: str, obj: Any) -> str:
-        """Returns a name for an object like `candidate` that no other object has; the name that it has already."""
+        """Returns a unique name like `candidate` for an object; an object that has a name keeps it."""
         if obj is not None and obj in self._owners:
             return self._owners[obj]
         candidate = FORBIDDEN.sub("_", candidate) or "_unnamed"

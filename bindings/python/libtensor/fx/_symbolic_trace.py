@@ -1,4 +1,4 @@
-"""symbolic_trace: runs a function or module with proxies in the place of its arguments, which makes a graph of its calls."""
+"""symbolic_trace: calls a function or module with proxies as arguments, and records its calls in a graph."""
 
 import collections
 import copy
@@ -153,7 +153,7 @@ class Tracer(TracerBase):
         return super().create_arg(a)
 
     def _attribute(self, value: Any, prefix: str) -> Node:
-        """Inserts the node of an attribute of the root whose value this is; of a new one, where there is none."""
+        """Returns the node of the attribute of the root with this value; adds an attribute for a new value."""
         name = self.tensor_attrs.get(value)
         if name is None:
             name = self.get_fresh_qualname(prefix)
@@ -380,7 +380,7 @@ _proxyable_classes: dict[type, None] = {}
 
 
 class ProxyableClassMeta(type):
-    """A metaclass of classes whose instances may be made of proxies while a function is traced: their construction is a node."""
+    """A metaclass of classes whose instances may be created from proxies during tracing: the construction is a node."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
         _proxyable_classes.setdefault(cls)
@@ -429,10 +429,10 @@ def wrap(fn_or_name: Any) -> Any:
 
 
 def symbolic_trace(root: Module | Callable[..., Any], concrete_args: dict[str, Any] | None = None) -> GraphModule:
-    """Returns the GraphModule of a module or function: the calls that it makes, recorded by a run with proxies in the place of its arguments.
+    """Returns the GraphModule of a module or function, which records its calls with proxies as arguments.
 
-    `concrete_args` maps names of parameters to values: the graph has the branches that these values take, and asserts them. Modules of the package
-    are single nodes. Control flow that depends on the arguments raises TraceError.
+    `concrete_args` maps names of parameters to values: the graph has the branches that these values take, and asserts them. Modules of the
+    package are single nodes. Control flow that depends on the arguments raises TraceError.
 
     >>> import libtensor.fx
     >>> traced = libtensor.fx.symbolic_trace(lambda x: torch.relu(x) + 1)

@@ -16,10 +16,10 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs the graph of a module node by node: `run(*args)` returns what the module returns. Subclasses override the methods of the kinds of nodes,
-    which take the target, args and kwargs with values in the place of nodes: `call_function` and others, or `run_node`.
+    """Runs the graph of a module node by node: `run(*args)` returns the result of the module. Subclasses override the methods for kinds of
+    nodes, such as `call_function`, which take the target, args and kwargs with values instead of nodes, or `run_node`.
 
-    With `garbage_collect_values` values are dropped after their last use. `graph` is another graph for the module.
+    With `garbage_collect_values` values are released after their last use. `graph` replaces the graph of the module.
     """
 
     def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
@@ -124,11 +124,11 @@ class Interpreter:
         return found
 
     def fetch_args_kwargs_from_env(self, n: Node) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Returns the arguments of a node with values in the place of nodes."""
+        """Returns the arguments of a node, with values instead of nodes."""
         return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
 
     def map_nodes_to_values(self, args: Any, n: Node) -> Any:
-        """Returns arguments with values in the place of nodes."""
+        """Returns arguments with values instead of nodes."""
 
         def load(node: Node) -> Any:
             if node not in self.env:

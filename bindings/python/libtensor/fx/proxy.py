@@ -124,7 +124,9 @@ class TracerBase:
         return frame
 
     def create_arg(self, a: Any) -> Any:
-        """Returns the argument of a node for a value: nodes in the place of proxies. Raises NotImplementedError for values that no graph has."""
+        """Returns the argument of a node for a value, with nodes instead of proxies. Raises NotImplementedError for values that graphs do
+        not support.
+        """
         if isinstance(a, Proxy):
             return a.node
         if hasattr(a, "__fx_create_arg__"):
@@ -168,7 +170,7 @@ class TracerBase:
         raise TraceError(NOT_ITERATED)
 
     def keys(self, obj: "Proxy") -> Any:
-        """Called for the keys of a proxy, as of `f(**proxy)`."""
+        """Called for the keys of a proxy, for example by `f(**proxy)`."""
         return Attribute(obj, "keys")()
 
 
@@ -283,8 +285,7 @@ class Proxy:
 
 
 def _is_method(function: Any, args: tuple[Any, ...]) -> bool:
-    """Returns whether a call is one of a method of a tensor: of a function that is no other one, or, where a function is a method as well, as the
-    program writes it."""
+    """Returns whether a call is a call of a tensor method. For functions that are also methods, the source code decides."""
     if str(getattr(function, "__qualname__", "")).startswith("Tensor."):
         return True
     name = getattr(function, "__name__", "")

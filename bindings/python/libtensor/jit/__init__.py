@@ -1,7 +1,7 @@
-"""TorchScript's names: functions and modules run as they are, in Python.
+"""Names of TorchScript: functions and modules run unchanged, in Python.
 
-`script`, `trace` and the decorators return what they are called with; `script` and `trace` warn by the first call. Saving scripts is not
-supported: save state dictionaries.
+`script`, `trace` and the decorators return their argument; `script` and `trace` warn at the first call. Saving scripts is not supported:
+save state dictionaries.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _isinstance_of = isinstance
 
 
 class ScriptModule(nn.Module):
-    """The class of modules in TorchScript; a subclass runs as the module that it is."""
+    """The base class of TorchScript modules; subclasses run as normal modules."""
 
 
 class RecursiveScriptModule(ScriptModule):
@@ -74,23 +74,23 @@ class TopLevelTracedModule(TracedModule):
 
 
 class Error(RuntimeError):
-    """The class of errors in TorchScript, which libtensor never raises."""
+    """TorchScript's error class, which libtensor never raises."""
 
 
 class TracingCheckError(Exception):
-    """The class of differences between a trace and its function, which libtensor never raises."""
+    """The error class of traces that differ from their function, which libtensor never raises."""
 
 
 class ScriptWarning(Warning):
-    """The class of warnings of script(), for filters."""
+    """The class of script() warnings, for filters."""
 
 
 class TracerWarning(Warning):
-    """The class of warnings of trace(), for filters."""
+    """The class of trace() warnings, for filters."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:
-        """Does nothing: there are none."""
+        """Does nothing."""
 
 
 class Attribute(NamedTuple):
@@ -101,25 +101,25 @@ class Attribute(NamedTuple):
 
 
 def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> Any:
-    """Returns the function, class or module unchanged. Warns by the first call."""
+    """Returns the function, class or module unchanged. Warns at the first call."""
     warn_once("torch.jit.script", WHY)
     return obj
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, example_kwarg_inputs: Any = None, **options: Any) -> Any:
-    """Returns the function or module unchanged: it is not called with the example. Warns by the first call."""
+    """Returns the function or module unchanged, without calling it. Warns at the first call."""
     warn_once("torch.jit.trace", WHY)
     return func
 
 
 def trace_module(mod: Any, inputs: Any, *args: Any, **options: Any) -> Any:
-    """Returns the module unchanged. Warns by the first call."""
+    """Returns the module unchanged. Warns at the first call."""
     warn_once("torch.jit.trace", WHY)
     return mod
 
 
 def is_tracing() -> bool:
-    """Returns False: functions run as they are."""
+    """Returns False: tracing is not supported."""
     return False
 
 
@@ -143,7 +143,7 @@ def run_frozen_optimizations(mod: Any, optimize_numerics: bool = True, preserved
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
-    """Calls the function at once and returns a Future of its result.
+    """Calls the function immediately and returns a Future of its result.
 
     >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(1), 1))
     tensor([2.])
@@ -162,8 +162,8 @@ def wait(future: Future[Any]) -> Any:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Returns whether an object is of a type, which may be Optional, Union, a tuple of types, or a list, tuple or dict with types of
-    its items.
+    """Returns whether an object is of a type, which may be Optional, Union, a tuple of types, or a list, tuple or dict with types of its
+    items.
 
     >>> from typing import Dict, List
     >>> torch.jit.isinstance([1, 2], List[int]), torch.jit.isinstance({"a": 1}, Dict[str, str])
@@ -194,18 +194,18 @@ def _unwrap_optional(x: Any) -> Any:
 
 @contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """A context manager that changes nothing."""
+    """A context manager without effect."""
     yield
 
 
 @contextmanager
 def strict_fusion() -> Iterator[None]:
-    """A context manager that changes nothing."""
+    """A context manager without effect."""
     yield
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Returns the strategy before: none. It changes nothing."""
+    """Returns an empty list, the previous strategy; has no effect."""
     return []
 
 
@@ -224,7 +224,7 @@ __all__ += ["CompilationUnit", "save"]
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
-    """Raises NotImplementedError: programs of TorchScript are not supported. torch.load() reads the tensors of such a file."""
+    """Raises NotImplementedError: TorchScript programs are not supported. torch.load() reads the tensors of such a file."""
     raise NotImplementedError(
         "torch.jit.load: TorchScript programs are not supported; torch.load() returns the tensors of the file by name, for the state of a module "
         "that is built in Python"

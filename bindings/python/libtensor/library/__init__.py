@@ -1,4 +1,4 @@
-"""Operators that programs define: functions of tensors with a schema, kernels for devices, derivatives, and rules for vmap and autocast."""
+"""Custom operators: functions of tensors with a schema, kernels for devices, derivatives, and rules for vmap and autocast."""
 
 from .checks import OpCheckError, opcheck
 from .custom import (

@@ -29,7 +29,7 @@ RENAMED: dict[str, Callable[..., Any]] = {
 
 @functools.cache
 def find_function(name: str) -> Callable[..., Any] | None:
-    """Returns libtensor's function of an operator's name; None where there is none."""
+    """Returns libtensor's function of an operator's name; None if there is none."""
     if name in RENAMED:
         return RENAMED[name]
     from .. import _C, fft, linalg, nn, special
@@ -70,7 +70,7 @@ class AtenOverload(OpOverload):
 
 
 class AtenPacket(OpOverloadPacket):
-    """The overloads of one of PyTorch's operators. All of them call the function of the operator's name, which chooses by its arguments."""
+    """The overloads of one of PyTorch's operators. Each calls the function of the operator's name, which selects by its arguments."""
 
     def __init__(self, name: str, overloads: list[str]) -> None:
         super().__init__(f"aten::{name}")
@@ -94,7 +94,7 @@ class AtenNamespace:
     _name = "aten"
 
     def __getattr__(self, name: str) -> Any:
-        if name in namespaces.get("aten", ()):  # an operator that a program defined
+        if name in namespaces.get("aten", ()):  # a custom operator
             return namespaces["aten"][name]
         overloads = _list_overloads().get(name)
         if overloads is None:

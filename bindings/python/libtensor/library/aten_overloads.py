@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""The names of the overloads of PyTorch's operators, by the operators that have them."""
+"""The names of the overloads of PyTorch's operators."""
 
 OVERLOADS = {
     "default": (

@@ -17,7 +17,7 @@ TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_a
 
 
 class OpCheckError(Exception):
-    """A test of opcheck has failed."""
+    """A test of opcheck failed."""
 
 
 def opcheck(
@@ -30,9 +30,10 @@ def opcheck(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> dict[str, Any]:
-    """Tests a custom operator on some arguments: that it writes to no argument but those of its schema (test_schema), that results on meta
-    tensors have the sizes and dtypes of the real ones (test_faketensor), and that gradients are computed where arguments require grad
-    (test_autograd_registration, test_aot_dispatch_dynamic). Returns "SUCCESS" for each test, or the exception with raise_exception=False.
+    """Tests a custom operator: that it writes only to the arguments that its schema marks (test_schema), that results on meta tensors have
+    the sizes and dtypes of the real ones (test_faketensor), and that gradients are computed for arguments that require grad
+    (test_autograd_registration, test_aot_dispatch_dynamic). Returns "SUCCESS" for each test, or the exception with
+    raise_exception=False.
 
     Raises OpCheckError for a test that fails, ValueError for an unknown test.
 

@@ -1,4 +1,4 @@
-"""custom_op and Library: how programs define operators and register what belongs to them."""
+"""custom_op and Library: definition of custom operators and registration of their kernels, derivatives and rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _types(device_types: str | Sequence[str] | None) -> list[str]:
 
 
 class CustomOpDef:
-    """An operator that custom_op made: call it as a function, register what belongs to it by its methods."""
+    """A custom operator: a function with methods that register kernels, derivatives and rules."""
 
     def __init__(self, op: _operators.OpOverload, fn: Fn) -> None:
         self._opoverload, self._init_fn = op, fn
@@ -38,11 +38,11 @@ class CustomOpDef:
         return self._opoverload(*args, **kwargs)
 
     def register_kernel(self, device_types: str | Sequence[str] | None, fn: Fn | None = None, /) -> Fn:
-        """Registers the function that the operator runs on types of devices; None for all. Returns it."""
+        """Registers the kernel for device types; None for all. Returns it."""
         return register_kernel(self, device_types, fn)
 
     def register_fake(self, fn: Fn, /) -> Fn:
-        """Registers the function that the operator runs on meta tensors. Returns it."""
+        """Registers the function for meta tensors. Returns it."""
         return register_fake(self, fn)
 
     def register_autograd(self, backward: Fn, /, *, setup_context: Fn | None = None) -> None:
@@ -50,7 +50,7 @@ class CustomOpDef:
         register_autograd(self, backward, setup_context=setup_context)
 
     def register_vmap(self, func: Fn | None = None) -> Fn:
-        """Registers the rule of vmap; see library.register_vmap."""
+        """Registers the vmap rule; see library.register_vmap."""
         return register_vmap(self, func)
 
     def register_autocast(self, device_type: str, cast_inputs: _dtype) -> None:
@@ -58,12 +58,12 @@ class CustomOpDef:
         register_autocast(self, device_type, cast_inputs)
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Fn | None = None, /) -> Fn:
-        """Accepted: there is no __torch_dispatch__."""
+        """Accepted without effect: there is no __torch_dispatch__."""
         return register_torch_dispatch(self, torch_dispatch_class, fn)
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """A context manager under which the kernel of a type of device is used or, with enabled=False, the default one instead."""
+        """A context manager that enables or disables the kernel for a device type; the default kernel replaces a disabled one."""
         op = self._opoverload
         before = set(op.disabled)
         op.disabled = before - {device_type} if enabled else before | {device_type}
@@ -105,9 +105,9 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Makes an operator `torch.ops.ns.op`, for the name "ns::op", of a function with annotations: the function is its kernel on the given types of
-    devices, all by default. `mutates_args` are the names of the arguments that it writes to. The results must not share memory with
-    arguments. Returns a CustomOpDef; a decorator where no function is given. A later operator of the same name takes the place of the earlier one.
+    """Defines the operator `torch.ops.ns.op`, for the name "ns::op", from a function with annotations, which is its kernel for the given
+    device types, by default for all. `mutates_args` are the names of the arguments that it writes to. Results must not share memory with
+    arguments. Returns a CustomOpDef; without `fn`, a decorator. A later operator of the same name replaces the earlier one.
 
     Raises ValueError for a name without a namespace, and for annotations that infer_schema does not accept.
 
@@ -142,7 +142,7 @@ def custom_op(
 
 
 def triton_op(name: str, fn: Fn | None = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None) -> Any:
-    """custom_op under the name of operators that call Triton kernels."""
+    """custom_op, under its name for operators that call Triton kernels."""
     return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
 
 
@@ -164,17 +164,19 @@ def _decorates(func: Fn | None, register: Callable[[Fn], None]) -> Fn:
 
 
 def register_kernel(op: Any, device_types: str | Sequence[str] | None, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
-    """Registers the function that an operator runs on types of devices; None for all. Returns it, or a decorator.
+    """Registers the kernel of an operator for device types; None for all. Returns it, or a decorator.
 
-    Raises RuntimeError where there is no such operator."""
+    Raises RuntimeError if there is no such operator.
+    """
     found = _operators.find_registrable(op)
     return _decorates(func, lambda fn: found.kernels.update(dict.fromkeys(_types(device_types), fn)))
 
 
 def register_fake(op: Any, func: Fn | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = True) -> Fn:
-    """Registers the function that an operator runs on meta tensors: it returns tensors of the results' sizes and dtypes. Returns it, or a decorator.
+    """Registers the function of an operator for meta tensors, which returns tensors of the results' sizes and dtypes. Returns it, or a
+    decorator.
 
-    Raises RuntimeError where there is no such operator.
+    Raises RuntimeError if there is no such operator.
 
     >>> @torch.library.custom_op("doc::doubled", mutates_args=())
     ... def doubled(x: torch.Tensor) -> torch.Tensor:
@@ -190,15 +192,16 @@ def register_fake(op: Any, func: Fn | None = None, /, *, lib: Library | None = N
 
 
 def impl_abstract(qualname: str, func: Fn | None = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Fn:
-    """register_fake under its earlier name."""
+    """The earlier name of register_fake."""
     return register_fake(qualname, func, lib=lib)
 
 
 def register_autograd(op: Any, backward: Fn, /, *, setup_context: Fn | None = None, lib: Library | None = None) -> None:
-    """Registers the derivative of an operator: `backward(ctx, *grads)` returns the gradients of the positional arguments, None for those without;
-    `setup_context(ctx, inputs, output)` stores on ctx what it needs, and takes `keyword_only_inputs` where the operator has such arguments.
+    """Registers the derivative of an operator: `backward(ctx, *grads)` returns the gradients of the positional arguments, None for
+    arguments without one; `setup_context(ctx, inputs, output)` saves values on ctx, and takes `keyword_only_inputs` if the operator has
+    keyword-only arguments.
 
-    Raises RuntimeError where there is no such operator, and for one that writes to an argument.
+    Raises RuntimeError if there is no such operator, and for one that writes to an argument.
 
     >>> @torch.library.custom_op("doc::squared", mutates_args=())
     ... def squared(x: torch.Tensor) -> torch.Tensor:
@@ -224,36 +227,38 @@ def register_autograd(op: Any, backward: Fn, /, *, setup_context: Fn | None = No
 
 
 def register_vmap(op: Any, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
-    """Registers the rule of vmap for an operator: `func(info, in_dims, *args)` returns the results and their batch dimensions. Without a rule the
-    operators that the kernel calls are batched.
+    """Registers the vmap rule of an operator: `func(info, in_dims, *args)` returns the results and their batch dimensions. Without a rule,
+    the operators that the kernel calls are batched.
 
-    Raises RuntimeError where there is no such operator."""
+    Raises RuntimeError if there is no such operator.
+    """
     found = _operators.find_registrable(op)
     return _decorates(func, lambda fn: setattr(found, "batched", fn))
 
 
 def register_autocast(op: Any, device_type: str, cast_inputs: _dtype, /, *, lib: Library | None = None) -> None:
-    """Registers the dtype to which autocast of a type of device converts the floating-point arguments of an operator.
+    """Registers the dtype to which autocast of a device type converts the floating-point arguments of an operator.
 
-    Raises RuntimeError where there is no such operator, ValueError for other types than "cpu" and "cuda"."""
+    Raises RuntimeError if there is no such operator, ValueError for other device types than "cpu" and "cuda".
+    """
     if device_type not in ("cpu", "cuda"):
         raise ValueError(f"Unknown device type: {device_type}")
     _operators.find_registrable(op).casts[device_type] = cast_inputs
 
 
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
-    """Accepted: there is no __torch_dispatch__. Raises RuntimeError where there is no such operator."""
+    """Accepted without effect: there is no __torch_dispatch__. Raises RuntimeError if there is no such operator."""
     _operators.find_registrable(op)
     return _decorates(func, lambda fn: None)
 
 
 def fallthrough_kernel() -> None:
-    """Stands for no kernel in Library.impl. Raises NotImplementedError when called."""
+    """Marks a dispatch key without kernel in Library.impl. Raises NotImplementedError when called."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
 class _FakeContext:
-    """What kernels for meta tensors ask of the calls that they are made in."""
+    """The context of kernels for meta tensors."""
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
         """Raises NotImplementedError: meta tensors have known sizes."""
@@ -266,7 +271,7 @@ def get_ctx() -> _FakeContext:
 
 
 def get_kernel(op: Any, dispatch_key: Any) -> Fn:
-    """Returns the kernel of an operator for a dispatch key, such as "CPU". Raises RuntimeError where there is none."""
+    """Returns the kernel of an operator for a dispatch key, such as "CPU". Raises RuntimeError if there is none."""
     found = _operators.find(op)
     key = str(dispatch_key)
     kernel = found.kernels.get(_operators.KEYS.get(key, key))
@@ -276,7 +281,8 @@ def get_kernel(op: Any, dispatch_key: Any) -> Fn:
 
 
 class Library:
-    """A namespace of operators: kind "DEF" for the one definition of a namespace, "FRAGMENT" to add to one, "IMPL" to register kernels alone.
+    """A namespace of operators: kind "DEF" for the only definition of a namespace, "FRAGMENT" to add operators to one, "IMPL" to register
+    kernels.
 
     Raises ValueError for another kind, RuntimeError for a second definition of a namespace.
 
@@ -307,9 +313,10 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Makes an operator by its schema, such as "op(Tensor x) -> Tensor" or "op.overload(...) -> ...". Returns its name.
+        """Defines an operator by its schema, such as "op(Tensor x) -> Tensor" or "op.overload(...) -> ...". Returns its name.
 
-        Raises RuntimeError for text that is no schema and for a name that is taken."""
+        Raises RuntimeError for an invalid schema and for an existing name.
+        """
         parsed = Schema(schema)
         name, _, overload = parsed.name.partition("::")[2].partition(".") if "::" in parsed.name else parsed.name.partition(".")
         packet = _operators.namespaces.get(self.ns, {}).get(name)
@@ -325,10 +332,11 @@ class Library:
 
     def impl(self, op_name: Any, fn: Fn, dispatch_key: str = "", *, with_keyset: bool = False, allow_override: bool = True) -> None:
         """Registers a kernel of an operator for a dispatch key: CPU, CUDA, Meta, CompositeExplicitAutograd (all devices),
-        CompositeImplicitAutograd (all devices, with the derivatives of the operators that it calls; the default), or Autograd (a function that
-        records its own derivatives).
+        CompositeImplicitAutograd (all devices, with the derivatives of the operators that it calls; the default), or Autograd (a
+        function with its own derivatives).
 
-        Raises RuntimeError where there is no such operator, TypeError for a kernel that is no function."""
+        Raises RuntimeError if there is no such operator, TypeError for a kernel that is not callable.
+        """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         if fn is fallthrough_kernel:
@@ -341,20 +349,21 @@ class Library:
         found.kernels[_operators.KEYS.get(key, key)] = fn
 
     def fallback(self, fn: Fn, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        """Raises NotImplementedError: there are no kernels for all operators."""
+        """Raises NotImplementedError: kernels for all operators are not supported."""
         raise NotImplementedError("Library.fallback: kernels for all operators of a dispatch key are not supported; register one for each by impl")
 
     def _destroy(self) -> None:
-        """Removes the namespace's operators where this is its definition."""
+        """Removes the operators of a namespace that this object defines."""
         if self.kind == "DEF":
             Library._defined.discard(self.ns)
             _operators.namespaces.pop(self.ns, None)
 
 
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
-    """Makes an operator of a name such as "ns::op" by its schema, such as "(Tensor x) -> Tensor".
+    """Defines an operator of a name such as "ns::op" by its schema, such as "(Tensor x) -> Tensor".
 
-    Raises ValueError for a name without a namespace, RuntimeError for text that is no schema and for a name that is taken."""
+    Raises ValueError for a name without a namespace, RuntimeError for an invalid schema and for an existing name.
+    """
     namespace, separator, name = qualname.partition("::")
     if not separator:
         raise ValueError(f"define: the name must be of the form namespace::name, but is {qualname!r}")
@@ -362,7 +371,8 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
 
 
 def impl(qualname: str, types: str | Sequence[str], func: Fn | None = None, *, lib: Library | None = None) -> Fn:
-    """Registers the function that an operator runs on types of devices, "default" for all. Returns it, or a decorator.
+    """Registers the kernel of an operator for device types, "default" for all. Returns it, or a decorator.
 
-    Raises RuntimeError where there is no such operator."""
+    Raises RuntimeError if there is no such operator.
+    """
     return register_kernel(qualname, [_operators.KEYS.get(kind, kind) for kind in _types(types)], func)

@@ -31,7 +31,7 @@ class _Structure:
         self.count = [_count(v) for v in values]
 
     def rebuild(self, flat: Sequence[Any]) -> list[Any]:
-        """The arguments with other values in the places of the tensors."""
+        """Returns the arguments with other values for the tensors."""
         rest, made = iter(flat), []
         for value in self.values:
             if isinstance(value, Tensor):
@@ -397,7 +397,7 @@ def implement(schema: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def find(op: Any) -> OpOverload:
-    """The operator of a name such as `ns::op` or `ns::op.overload`, or of an object that stands for one. Raises RuntimeError where there is none."""
+    """Returns the operator of a name such as `ns::op` or `ns::op.overload`, or of an operator object. Raises RuntimeError if there is none."""
     if isinstance(op, OpOverload):
         return op
     if isinstance(op, OpOverloadPacket):

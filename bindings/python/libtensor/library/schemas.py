@@ -187,7 +187,7 @@ def _default_text(value: Any) -> str:
 
 
 def _type_text(annotation: Any) -> str | None:
-    """The type in a schema for an annotation, None where there is none."""
+    """The type in a schema for an annotation, None if there is none."""
     if annotation in SCALARS:
         return SCALARS[annotation]
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)

@@ -1,7 +1,7 @@
 """Reductions and normalizations of the elements that a mask selects.
 
-`mask` is a tensor of dtype bool that broadcasts to the input; without it all elements count. A reduction of no elements is the neutral
-element of the operation; of mean, var, std and median, NaN.
+`mask` is a bool tensor that broadcasts to the input; by default all elements are selected. A reduction of no elements returns the neutral
+element of the operation; mean, var, std and median return NaN.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _squeeze(result: Tensor, input: Tensor, dim: Dim) -> Tensor:
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    """Returns the median of the selected elements: of an even number, the smaller of the two in the middle."""
+    """Returns the median of the selected elements: of an even number, the lower of the two middle ones."""
     input = _cast(input, dtype)
     if not input.is_floating_point():
         raise ValueError(f"input must be a floating point tensor, but got {input.dtype}")
@@ -222,7 +222,7 @@ def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype:
 
 
 def is_masked_tensor(obj: Any) -> bool:
-    """Returns False: tensors have no masks of their own."""
+    """Returns False: masked tensors are not supported."""
     return False
 
 

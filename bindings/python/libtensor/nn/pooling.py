@@ -1,4 +1,6 @@
-"""Pooling functions that give one result or two, as an argument says, or take None for a size, and functions of windows that check lists of sizes."""
+"""Pooling functions that return one or two results, depending on an argument, or accept None for a size, and functions of windows that
+check lists of sizes.
+"""
 
 from .._base.direct import open_to_overrides
 from .._core.tensor import Tensor
@@ -21,7 +23,7 @@ def _sized(name, n, output_size, input):
 
 
 def _checked(name, n, error=RuntimeError, **sizes):
-    """Refuses lists of another length than the number of dimensions, which one number for all dimensions is not."""
+    """Raises an error for lists whose length is not the number of dimensions."""
     for argument, size in sizes.items():
         if isinstance(size, (tuple, list)) and len(size) != n:
             raise error(f"{name}: {argument} must either be a single Int or tuple of {n} Ints, but is {tuple(size)}")
@@ -42,7 +44,7 @@ def _windowed(name):
 
 
 def _fractional(name, n):
-    """The functions `name` and `name`_with_indices of windows that begin at random."""
+    """Returns the functions `name` and `name`_with_indices of fractional pooling, whose windows begin at random."""
     largest, placed = getattr(_functions, name), getattr(_functions, f"{name}_with_indices")
 
     def plain(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):

@@ -9,10 +9,11 @@ __all__ = ["quantized"]
 
 
 def load_library(path: str) -> None:
-    """Records a library of operators that is compiled for PyTorch, without loading it: its operators raise NotImplementedError when they are
-    called, except for those of torchvision and torchaudio that libtensor implements.
+    """Records a library of operators that is compiled for PyTorch, without loading it: its operators raise NotImplementedError when they
+    are called, except for those of torchvision and torchaudio that libtensor implements.
 
-    Raises OSError where there is no such file."""
+    Raises OSError if the file does not exist.
+    """
     file = Path(path)
     if not file.is_file():
         raise OSError(f"{path}: cannot open shared object file: No such file or directory")

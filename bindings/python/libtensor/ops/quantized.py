@@ -10,7 +10,7 @@ __all__ = [*_names, "LinearPackedParams", "linear", "linear_dynamic", "linear_pr
 
 
 class LinearPackedParams:
-    """A weight of qint8, a copy that is in the order of products too, and a bias of a linear layer, as linear_prepack() gives them."""
+    """The qint8 weight (with a packed copy for products) and bias of a linear layer, as returned by linear_prepack()."""
 
     __slots__ = ("_bias", "_packed", "_weight")
 
@@ -23,7 +23,7 @@ class LinearPackedParams:
         self._weight, self._bias = weight.clone(), bias
 
     def unpack(self):
-        """A copy of the weight and the bias, None where there is none."""
+        """Returns a copy of the weight, and the bias or None."""
         return self._weight.clone(), self._bias
 
     def __repr__(self):

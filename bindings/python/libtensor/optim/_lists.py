@@ -77,8 +77,9 @@ def check_capturable(capturable: bool, params: Tensors) -> None:
 
 
 def fuses(params: Tensors, *others: Tensors) -> bool:
-    """Returns whether the fused updates give what the separate operators give, within rounding: for dense float32 and float64 tensors of one
-    dtype on the CPU."""
+    """Returns whether the fused updates have the results of the separate operators, within rounding: for dense float32 and float64 tensors
+    of one dtype on the CPU.
+    """
     return all(
         p.dtype in (float32, float64)
         and p.layout is strided

@@ -16,8 +16,8 @@ from .optimizer import Optimizer
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: dict[str, Tensor], swapin_optim_state: dict[str, Any]
 ) -> Iterator[None]:
-    """Makes `optimizer` act on the tensors `swapin_parameters`, in the order of its own, with the state and the options of a dictionary as
-    `state_dict()` returns it; its own parameters, state and options are those from before afterwards.
+    """A context manager in which `optimizer` updates the tensors `swapin_parameters`, in the order of its parameters, with the state and
+    options of a dictionary as `state_dict()` returns it. At its end parameters, state and options are restored.
 
     Raises RuntimeError for another number of groups or parameters, and an optimizer without a state.
     """

@@ -48,7 +48,7 @@ class ListOptimizer(Optimizer):
         raise NotImplementedError
 
     def _update(self, group: dict[str, Any], params: Tensors, grads: Tensors, states: list[State]) -> None:
-        """Updates the parameters of a group that have gradients, of which there is at least one."""
+        """Updates the parameters of a group that have gradients; at least one has."""
         raise NotImplementedError
 
     @_use_grad_for_differentiable
@@ -72,7 +72,7 @@ class ListOptimizer(Optimizer):
 
 
 def _names(optimizer: Optimizer) -> list[str]:
-    """Returns the names of the optimizer's class and of those that it is made of, from the most general one on."""
+    """Returns the names of the optimizer's class and its base classes, from the most general one on."""
     return [cls.__name__ for cls in type(optimizer).__mro__ if issubclass(cls, ListOptimizer) and cls is not ListOptimizer][::-1]
 
 

@@ -114,9 +114,9 @@ class _Search:
 class LBFGS(Optimizer):
     """L-BFGS: steps along `-H * grad`, where H approximates the inverse Hessian matrix by the last `history_size` changes of the gradient.
 
-    `step` calls its closure, which computes the loss and its gradients, up to `max_eval` times (`max_iter * 1.25` unless given) in `max_iter`
-    iterations, which end where the gradient or the change is below a tolerance. `line_search_fn` is None, for steps of `lr`, or "strong_wolfe".
-    Raises ValueError for more than one group of parameters.
+    `step` calls its closure, which computes the loss and its gradients, up to `max_eval` times (default: `max_iter * 1.25`) in `max_iter`
+    iterations, which end if the gradient or the change is below a tolerance. `line_search_fn` is None, for steps of `lr`, or
+    "strong_wolfe". Raises ValueError for more than one group of parameters.
     """
 
     def __init__(

@@ -64,8 +64,8 @@ def _check(optimizer: Any) -> None:
 class LRScheduler:
     """The base class of schedules. A subclass defines `get_lr`, which returns the learning rate of each group for the epoch `last_epoch`.
 
-    The constructor sets the learning rates of epoch 0, or of `last_epoch + 1` where a run is resumed. Raises TypeError for what is no
-    optimizer, and KeyError for groups without `initial_lr` where a run is resumed.
+    The constructor sets the learning rates of epoch 0, or of `last_epoch + 1` to resume training. Raises TypeError for arguments that are
+    not optimizers, and KeyError for groups without `initial_lr` if training is resumed.
     """
 
     _get_lr_called_within_step: bool = False
@@ -345,7 +345,7 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the present learning rates times the ratio of the factors of this epoch and of the one before."""
+        """Returns the current learning rates times the ratio of the factors of this epoch and the previous one."""
         self._check_called()
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
@@ -384,7 +384,7 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the present learning rates times the ratio of the factors of this epoch and of the one before."""
+        """Returns the current learning rates times the ratio of the factors of this epoch and the previous one."""
         self._check_called()
         if self._is_initial or self.last_epoch > self.total_iters:
             return _values(self.optimizer, "lr")
@@ -405,8 +405,9 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the present learning rates less `eta_min` times the ratio of the cosines of this epoch and of the one before, plus
-        `eta_min`."""
+        """Returns the current learning rates minus `eta_min`, times the ratio of the cosines of this epoch and the previous one, plus
+        `eta_min`.
+        """
         self._check_called()
         if self._is_initial:
             return _values(self.optimizer, "lr")
@@ -576,7 +577,7 @@ class CyclicLR(_OfMomentum):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Sets the attributes that `state_dict()` returned; the function `scale_fn` stays as it is."""
+        """Restores the attributes that `state_dict()` returned, except for the function `scale_fn`."""
         state = dict(state_dict)
         custom = state.pop("_scale_fn_custom")
         super().load_state_dict(state)
@@ -680,10 +681,11 @@ class OneCycleLR(_OfMomentum):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the learning rate by `factor` where a metric did not improve for more than `patience` steps.
+    """Multiplies the learning rate by `factor` if a metric did not improve for more than `patience` steps.
 
-    It improves by falling ("min") or rising ("max") by more than `threshold`, of its best value ("rel") or as it is ("abs"). For `cooldown`
-    steps after a reduction nothing is counted. The learning rate does not fall below `min_lr`, nor by less than `eps`.
+    The metric improves by decreasing ("min") or increasing ("max") by more than `threshold`, relative to its best value ("rel") or absolute
+    ("abs"). For `cooldown` steps after a reduction no steps are counted. The learning rate does not fall below `min_lr`; changes below
+    `eps` are ignored.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
@@ -805,7 +807,7 @@ def _check_together(name: str, schedulers: Sequence[Any], optimizer: Any) -> Non
 
 
 class _OfSchedulers(LRScheduler):
-    """A schedule made of others."""
+    """The base class of schedules that combine others."""
 
     _schedulers: Sequence[LRScheduler]
 
@@ -848,7 +850,7 @@ class SequentialLR(_OfSchedulers):
         self._last_lr = schedulers[0].get_last_lr()
 
     def recursive_undo(self, sched: LRScheduler | None = None) -> None:
-        """Takes back the first step of a schedule, or of all, and of those that they are made of."""
+        """Reverts the first step of a schedule, or of all, and of the schedules that they combine."""
         scheduler = self if sched is None else sched
         if hasattr(scheduler, "_schedulers"):
             for inner in scheduler._schedulers:

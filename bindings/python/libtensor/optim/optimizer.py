@@ -337,7 +337,7 @@ class Optimizer:
         raise NotImplementedError
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a group of parameters: its entry `params` and options, for which the defaults stand where they are left out."""
+        """Adds a group of parameters: a dictionary with the key `params` and options, which default to those of the optimizer."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]

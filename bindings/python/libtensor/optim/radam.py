@@ -30,8 +30,9 @@ __all__ = ["RAdam", "radam"]
 
 
 class RAdam(ListOptimizer):
-    """RAdam: steps of Adam times a factor that corrects the variance of their adaptive rate; the first steps, whose variance is not finite,
-    are those of momentum alone: `lr * m / (1 - beta1**t)`."""
+    """RAdam: Adam with a factor that rectifies the variance of the adaptive rate; the first steps, whose variance is not finite, use
+    momentum only: `lr * m / (1 - beta1**t)`.
+    """
 
     def __init__(
         self,

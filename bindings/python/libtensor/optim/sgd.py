@@ -106,7 +106,9 @@ def sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """Updates `params` by the gradients `d_p_list` in place, and puts the buffers of momentum in the place of None; see `SGD`."""
+    """Updates `params` in place by the gradients `d_p_list`, and stores momentum buffers in the list that has None for missing ones; see
+    `SGD`.
+    """
     if not params:
         return
     if fused and has_sparse_grad:
@@ -139,7 +141,7 @@ def sgd(
 
 
 def _fused(params: Tensors, grads: Tensors, buffers: list[Tensor | None], numbers: dict[str, Any]) -> None:
-    """Updates parameters by the fused operator: those without a buffer begin one."""
+    """Updates parameters by the fused operator, which initializes missing momentum buffers."""
     if numbers["momentum"] == 0:
         fused_sgd_(params, grads, [], **numbers, is_first_step=True)
         return

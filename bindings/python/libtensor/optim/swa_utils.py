@@ -148,8 +148,9 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: int | Device | None = None) -> None:
-    """Computes the running statistics of all batch normalizations of `model` again, over the inputs of `loader`, which are its items or the
-    first elements of those that are lists or tuples."""
+    """Recomputes the running statistics of all batch normalization modules of `model` over the inputs of `loader`: its items, or the first
+    elements of items that are lists or tuples.
+    """
     momenta: dict[_BatchNorm, float | None] = {}
     for module in model.modules():
         if isinstance(module, _BatchNorm):

@@ -92,9 +92,10 @@ def schedule(
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """Returns a function for `on_trace_ready` that writes each trace to a file of its own in a folder, which is made where it is missing.
+    """Returns a function for `on_trace_ready` that writes each trace to a separate file in a folder, which is created if necessary.
 
-    Raises RuntimeError where it cannot be made."""
+    Raises RuntimeError if it cannot be created.
+    """
     worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
 
     def save(made: profile) -> None:

@@ -34,7 +34,7 @@ def set_module(obj, mod):
 
 
 def swap_tensors(t1, t2):
-    """Exchanges two tensors in place: their elements, classes, attributes and requires_grad. Each object then is what the other one was.
+    """Exchanges two tensors in place: their elements, classes, attributes and requires_grad.
 
     Raises RuntimeError for tensors with a grad_fn.
 

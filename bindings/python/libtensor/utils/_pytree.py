@@ -33,7 +33,7 @@ FnAny = Callable[[Any], Any]
 
 NO_SERIALIZED_TYPE_NAME_FOUND = "NO_SERIALIZED_TYPE_NAME_FOUND"
 DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL = 1
-_NAMEDTUPLE: Any = collections.namedtuple  # stands for all classes of named tuples
+_NAMEDTUPLE: Any = collections.namedtuple  # represents all classes of named tuples
 
 
 class KeyEntry(Protocol):
@@ -131,11 +131,11 @@ def register_pytree_node(
     from_dumpable_context: FromDumpableContextFn | None = None,
     flatten_with_keys_fn: FlattenWithKeysFn | None = None,
 ) -> None:
-    """Makes instances of `cls` nodes of trees. `flatten_fn(x)` returns a list of children and a context; `unflatten_fn(children, context)`
-    returns the instance again. `flatten_with_keys_fn` returns pairs of a key and a child in the place of children.
+    """Registers `cls` as a node of trees. `flatten_fn(x)` returns a list of children and a context; `unflatten_fn(children, context)`
+    returns the instance again. `flatten_with_keys_fn` returns (key, child) pairs instead of children.
 
-    `serialized_type_name` names the class in `treespec_dumps`; the functions of contexts turn contexts to and from what JSON can hold.
-    Raises ValueError for a class that is registered, and if one of these two functions is missing.
+    `serialized_type_name` names the class in `treespec_dumps`; the functions of contexts convert contexts to and from JSON values. Raises
+    ValueError for a class that is registered, and if only one of these two functions is given.
     """
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
@@ -151,7 +151,7 @@ def register_pytree_node(
 
 
 def _register_pytree_node(cls: type[Any], flatten_fn: FlattenFn, unflatten_fn: UnflattenFn, *unused: Any, **kwargs: Any) -> None:
-    """register_pytree_node under an earlier name, which replaces what is registered."""
+    """The earlier name of register_pytree_node, which replaces an existing registration."""
     warnings.warn(f"`{__name__}._register_pytree_node` is deprecated; use `register_pytree_node`.", FutureWarning, stacklevel=2)
     kwargs.pop("to_str_fn", None), kwargs.pop("maybe_from_str_fn", None)
     _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
@@ -222,7 +222,7 @@ def register_dataclass(
 
 
 def register_constant(cls: type[Any]) -> None:
-    """Makes instances of `cls`, which must be hashable, parts of the TreeSpec in the place of leaves."""
+    """Makes instances of `cls`, which must be hashable, parts of the TreeSpec instead of leaves."""
     _private_register_pytree_node(
         cls,
         lambda x: ([], ConstantNode(x)),
@@ -419,7 +419,7 @@ def _get_node_type(tree: Any) -> Any:
     if kind in SUPPORTED_NODES:
         return kind
     if is_structseq_class(kind):
-        # Each class of results has a node of its own, which is registered when the first one is met.
+        # Each class of results has its node type, which is registered at its first use.
         _private_register_pytree_node(
             kind, _tuple_flatten, lambda values, context: kind(list(values)), flatten_with_keys_fn=_sequence_flatten_with_keys
         )  # fmt: skip
@@ -583,7 +583,8 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Any]
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """Returns the tree of a TreeSpec with the given leaves. Raises TypeError for what is no TreeSpec, ValueError for a wrong number of leaves.
+    """Returns the tree of a TreeSpec with the given leaves. Raises TypeError if `treespec` is not a TreeSpec, ValueError for a wrong number
+    of leaves.
 
     >>> leaves, spec = torch.utils._pytree.tree_flatten((1, [2]))
     >>> torch.utils._pytree.tree_unflatten(["x", "y"], spec)

@@ -86,7 +86,7 @@ def checkpoint(
 
 
 class EarlyStop(local):
-    """Whether second calls stop early on this thread, whatever checkpoint() is told; None for as it is told."""
+    """Whether recomputation stops early on this thread, regardless of the argument of checkpoint(); None for the argument."""
 
     stops = None
 
@@ -110,7 +110,7 @@ def set_checkpoint_early_stop(enable):
 
 @contextmanager
 def drawing_from(state):
-    """Random numbers from a state on, and afterwards those that would have come; as they come where there is none."""
+    """A context manager that draws random numbers from a saved state, and restores the current one at its end; without effect for None."""
     if state is None:
         yield
         return
@@ -123,7 +123,7 @@ def drawing_from(state):
 
 
 class Saved:
-    """The place of a tensor among those that a call saves, and what the tensor is like."""
+    """The position of a tensor among the saved ones of a call, and its metadata."""
 
     __slots__ = ("at", "like")
 
@@ -140,7 +140,7 @@ def version_of(t):
 
 
 class Stop(Exception):
-    """All that a call saved is there again. What the function does afterwards is not to change it."""
+    """Raised after the last saved tensor of a call is recomputed, to skip the rest of the function."""
 
 
 class Call:
@@ -150,7 +150,7 @@ class Call:
         self.function, self.args, self.kwargs, self.context, self.compares, self.stops = function, args, kwargs, context, compares, stops
         self.state = get_rng_state() if keeps_random else None
         self.count, self.made, self.ended = 0, {}, False
-        self.taken = {}  # the number of the run that had what was saved last, by its place
+        self.taken = {}  # the number of the backward pass that recomputed the saved tensors last, by their position
         self.given = [(t, t._version) for t in (*args, *kwargs.values()) if isinstance(t, Tensor) and not t.is_inference()]
 
     def pack(self, t):
@@ -180,7 +180,7 @@ class Call:
         return t
 
     def repeat(self):
-        """Calls the function again, and keeps what it saves until that is asked for."""
+        """Calls the function again, and keeps its saved tensors until they are used."""
         for t, version in self.given:
             if t._version != version:
                 raise RuntimeError(
@@ -203,8 +203,8 @@ class Call:
         except Stop as found:
             if found is not stop:  # that of another call around this one
                 raise
-            stop.__traceback__ = None  # with which it would keep what the function holds
-        if len(made) != self.count and (self.ended or len(made) < self.count):  # what the function itself runs backward comes before its end
+            stop.__traceback__ = None  # which would keep the objects that the function refers to
+        if len(made) != self.count and (self.ended or len(made) < self.count):  # backward passes inside the function end before it does
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation: "
                 f"{self.count} and {len(made)}"
@@ -291,13 +291,13 @@ class CheckpointPolicy(enum.Enum):
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
-    """Returns two contexts that do nothing, after a warning: all operations of a checkpoint are computed again, whatever the policy says."""
+    """Returns two contexts without effect, after a warning: all operations of a checkpoint are recomputed, regardless of the policy."""
     warnings.warn("create_selective_checkpoint_contexts: policies are ignored; all operations of a checkpoint are computed again", stacklevel=2)
     return noop_context_fn()
 
 
 class DefaultDeviceType:
-    """The kind of device whose random numbers reentrant checkpoints keep for arguments that are on no device."""
+    """The device type whose random number generators reentrant checkpoints save if no argument is on a device."""
 
     _device_type = "cuda"
 
@@ -313,7 +313,7 @@ class DefaultDeviceType:
 
 
 def detach_variable(inputs):
-    """Returns a tuple of inputs with tensors as leaves, which require grad as they did. Raises RuntimeError for what is no tuple."""
+    """Returns a tuple of inputs whose tensors are leaves with the same requires_grad. Raises RuntimeError unless `inputs` is a tuple."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(t.detach().requires_grad_(t.requires_grad) if isinstance(t, Tensor) else t for t in inputs)

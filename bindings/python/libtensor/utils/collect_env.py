@@ -1,4 +1,4 @@
-"""The system, the library and the packages beside it, as a report for bugs: `python -m libtensor.utils.collect_env`."""
+"""A report of the system, the library and related packages for bug reports: `python -m libtensor.utils.collect_env`."""
 
 from __future__ import annotations
 

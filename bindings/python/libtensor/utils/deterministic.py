@@ -1,4 +1,4 @@
 """Settings of deterministic algorithms."""
 
-# Kept, and changes nothing: every element that an operator gives is computed, and empty() makes no promise.
+# Stored without effect: operators initialize every element, and the contents of empty() are unspecified.
 fill_uninitialized_memory = True

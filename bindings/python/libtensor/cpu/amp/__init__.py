@@ -1,4 +1,4 @@
-"""Names of amp for CPU devices, each of which warns of the one in `amp` that takes the type of device."""
+"""Deprecated names of torch.amp for the CPU, with a warning."""
 
 from . import autocast_mode, grad_scaler
 from .autocast_mode import autocast

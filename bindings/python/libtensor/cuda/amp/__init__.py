@@ -1,4 +1,4 @@
-"""Names of amp for CUDA devices, each of which warns of the one in `amp` that takes the type of device."""
+"""Deprecated names of torch.amp for CUDA devices, with a warning."""
 
 from . import autocast_mode, common, grad_scaler
 from .autocast_mode import autocast, custom_bwd, custom_fwd

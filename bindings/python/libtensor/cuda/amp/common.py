@@ -1,4 +1,4 @@
-"""Whether mixed precision on CUDA devices is out of the question."""
+"""Availability of mixed precision on CUDA devices."""
 
 from ..._gen import gen_functions as _f
 

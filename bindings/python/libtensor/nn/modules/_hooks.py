@@ -38,7 +38,7 @@ class Globals:
 
 
 class CallHooks(OrderedDict[int, Any]):
-    """Hooks of calls for all modules: changes update `Globals.any`, the one thing that a call without hooks looks at."""
+    """Hooks of calls for all modules: changes update `Globals.any`, which a call without hooks checks."""
 
     def __init__(self, owner: Globals) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ def add(hooks: Hooks, hook: Any, prepend: bool, *marks: tuple[Hooks, bool]) -> R
 
 
 def registered(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
-    """Returns what the registration hooks make of a parameter, buffer or module."""
+    """Returns the parameter, buffer or module that registration hooks return, or the original one."""
     for hook in hooks.values():
         made = hook(module, name, value)
         if made is not None:
@@ -126,7 +126,7 @@ _MIXED = "Cannot use both regular backward hooks and full backward hooks on a si
 
 
 def set_kind(module: Any, full: bool) -> None:
-    """Notes whether the backward hooks of a module are full ones. Raises RuntimeError if it has hooks of the other kind."""
+    """Sets whether the backward hooks of a module are full ones. Raises RuntimeError if it has hooks of the other kind."""
     if module._is_full_backward_hook is (not full):
         raise RuntimeError(_MIXED)
     module._is_full_backward_hook = full

@@ -28,7 +28,7 @@ class _IncompatibleKeys(NamedTuple("IncompatibleKeys", [("missing_keys", list[st
 
 
 def load(module: Any, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> _IncompatibleKeys:
-    """Module.load_state_dict() for a mapping: loads the tree, then raises for what does not fit."""
+    """Implements Module.load_state_dict(): loads the tree, then raises for keys and shapes that do not match."""
     missing: list[str] = []
     unexpected: list[str] = []
     errors: list[str] = []
@@ -69,7 +69,7 @@ def _quoted(key: str) -> str:
 
 
 def load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, assign: bool, errors: list[str]) -> None:
-    """Copies a tensor of a state dictionary into a parameter or buffer, or puts it in its place, or appends to the errors."""
+    """Copies a tensor of a state dictionary into a parameter or buffer, or replaces it, or appends to the errors."""
     if not isinstance(given, Tensor) and not hasattr(type(given), "__torch_function__"):
         errors.append(
             f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
@@ -124,7 +124,7 @@ def unexpected(module: Any, state_dict: Iterable[str], prefix: str, local: Mappi
 
 
 class _Settings:
-    """What torch.__future__ sets."""
+    """Settings of torch.__future__."""
 
     overwrite = False
     swap = False
@@ -134,8 +134,9 @@ settings = _Settings()
 
 
 def converted_parameter(param: Parameter, fn: Callable[[Tensor], Tensor]) -> Parameter:
-    """Returns the parameter with what `fn` returns for it and for its gradient: the same object, unless the memory moves from or to a device
-    without memory. torch.__future__ changes which object it is."""
+    """Applies `fn` to the parameter and its gradient, and returns the parameter: the same object, unless the memory moves from or to the
+    meta device, or torch.__future__ is set.
+    """
     with no_grad():
         data = fn(param)
     keeps = data.is_meta == param.is_meta and data.layout is param.layout and not settings.overwrite and not settings.swap
@@ -158,7 +159,7 @@ def converted_parameter(param: Parameter, fn: Callable[[Tensor], Tensor]) -> Par
 
 
 def converted_buffer(buffer: Tensor, fn: Callable[[Tensor], Tensor]) -> Tensor:
-    """Returns what `fn` returns for a buffer, uninitialized for an uninitialized one."""
+    """Returns the result of `fn` for a buffer; an uninitialized buffer for an uninitialized one."""
     made = fn(buffer)
     if isinstance(buffer, UninitializedBuffer) and not is_lazy(made):
         return UninitializedBuffer(False, made.device, made.dtype, buffer.__dict__["persistent"])

@@ -248,8 +248,9 @@ class CELU(Module):
 
 
 class GELU(Module):
-    """Applies `x * Phi(x)` elementwise, Phi being the distribution function of the normal distribution; with `approximate="tanh"`
-    `0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`."""
+    """Applies `x * Phi(x)` elementwise, with the standard normal distribution function Phi; with `approximate="tanh"`, `0.5 * x * (1 +
+    tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`.
+    """
 
     __constants__ = ["approximate"]
     approximate: str
@@ -519,9 +520,9 @@ class MultiheadAttention(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Returns the attention outputs and the attention weights, None without `need_weights`.
 
-        `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N * num_heads, L, S) are True for what has no weight, or floating-point numbers that
-        are added to the products of queries and keys. The weights are averaged over the heads, (N, L, S), or with
-        `average_attn_weights=False` (N, num_heads, L, S). `is_causal` asserts that `attn_mask` is the causal mask.
+        `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N * num_heads, L, S) are bool masks, True for masked keys, or floating-point
+        masks that are added to the scores. The weights are averaged over the heads, (N, L, S), or with `average_attn_weights=False` (N,
+        num_heads, L, S). `is_causal` asserts that `attn_mask` is the causal mask.
         """
         fast = self._is_fast(query, key, value)
         if self.batch_first and query.dim() == 3:

@@ -21,13 +21,14 @@ class _ASMoutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Computes log-probabilities of many classes in clusters: rare ones with fewer features (Grave et al., 2017).
+    """Computes log-probabilities of many classes in clusters, with fewer features for rare classes (Grave et al., 2017).
 
-    Classes, sorted by falling frequency, are cut at `cutoffs`: those below the first are in the head, with one more output for each other cluster,
-    whose classes are computed from `in_features / div_value^i` features. `head_bias` gives the head a bias.
+    Classes are sorted by decreasing frequency and divided at `cutoffs`. The head computes the classes below the first cutoff, and one
+    output for each other cluster, whose classes are computed from `in_features / div_value^i` features. `head_bias` adds a bias to the
+    head.
 
-    Shapes: input (N, in_features) or (in_features), target (N) or (); the result is the named tuple of output, the log-probabilities of the targets,
-    and loss, the mean of their negatives. Raises ValueError unless `cutoffs` are rising integers between 1 and n_classes - 1.
+    Shapes: input (N, in_features) or (in_features), target (N) or (); the result is the named tuple of output, the log-probabilities of the
+    targets, and loss, the mean of their negatives. Raises ValueError unless `cutoffs` are increasing integers between 1 and n_classes - 1.
     """
 
     in_features: int
@@ -126,8 +127,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """Returns the most probable class (N) of each row of an input (N, in_features). Computes other clusters than the head for those rows alone
-        that may be in one."""
+        """Returns the most probable class (N) of each row of an input (N, in_features). Computes the other clusters only for rows whose
+        most probable output of the head is a cluster.
+        """
         head_output = self.head(input)
         output = head_output.argmax(dim=1)
         rare = (output >= self.shortlist_size).nonzero().squeeze(1)

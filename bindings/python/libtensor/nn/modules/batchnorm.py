@@ -92,7 +92,7 @@ class _NormBase(Module):
     ) -> None:
         version = local_metadata.get("version")
         key = prefix + "num_batches_tracked"
-        # Version 1 does not count batches.
+        # Version 1 has no num_batches_tracked.
         if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
             counted = self.num_batches_tracked
             state_dict[key] = counted if counted is not None and not counted.is_meta else tensor(0, dtype=int64)
@@ -222,7 +222,7 @@ class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization over a group of processes. Process groups are not supported: it uses the statistics of its own process and ignores
+    """Batch normalization over a process group. Process groups are not supported: it uses the statistics of the current process and ignores
     `process_group`.
 
     Shapes: input and output (N, C, *) of at least two dimensions.

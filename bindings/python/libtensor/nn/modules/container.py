@@ -213,7 +213,7 @@ class ModuleList(_ModuleSequence):
         self._renumber(modules)
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Appends modules, and returns the container. Raises TypeError for what is no iterable."""
+        """Appends modules, and returns the container. Raises TypeError for an argument that is not an iterable."""
         _iterable("ModuleList.extend", modules)
         for module in list(modules):
             self.append(module)
@@ -313,7 +313,7 @@ def _pairs(kind: str, given: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _described(value: Any, dtype: Any) -> str:
-    """Returns the line of the printed form of a container that is about one value."""
+    """Returns a line of the printed form of a container for one value."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(map(str, value.size()))
@@ -377,7 +377,7 @@ class ParameterList(Module):
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Appends values, and returns the container. Raises TypeError for what is no iterable, and for a tensor."""
+        """Appends values, and returns the container. Raises TypeError for an argument that is not an iterable, and for a tensor."""
         if isinstance(values, Tensor):
             raise TypeError("ParameterList.extend should be called with an iterable, but got Tensor; give a list of tensors")
         _iterable("ParameterList.extend", values)

@@ -296,22 +296,22 @@ _TRANSPOSED: dict[int, Any] = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: 
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """Applies a 1-D transposed convolution: the gradient of Conv1d with respect to its input, as an operation of its own.
+    """Applies a 1-D transposed convolution: the gradient of Conv1d with respect to its input.
 
-    Shapes: input (N, C_in, L) or (C_in, L), output (N, C_out, L_out) with
-    `L_out = (L - 1)*stride - 2*padding + dilation*(kernel_size - 1) + output_padding + 1`; `weight` (in_channels, out_channels / groups,
-    kernel_size), `bias` (out_channels), None with `bias=False`. `forward(input, output_size)` chooses `output_padding` so that the output has that
-    size. Raises ValueError for sizes that no output can have and for a `padding_mode` other than zeros.
+    Shapes: input (N, C_in, L) or (C_in, L), output (N, C_out, L_out) with `L_out = (L - 1)*stride - 2*padding + dilation*(kernel_size - 1)
+    + output_padding + 1`; `weight` (in_channels, out_channels / groups, kernel_size), `bias` (out_channels), None with `bias=False`.
+    `forward(input, output_size)` chooses `output_padding` so that the output has that size. Raises ValueError for sizes that no output can
+    have and for a `padding_mode` other than zeros.
     """
 
     _dims = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """Applies a 2-D transposed convolution: the gradient of Conv2d with respect to its input, as an operation of its own.
+    """Applies a 2-D transposed convolution: the gradient of Conv2d with respect to its input.
 
-    Shapes: input (N, C_in, H, W) or (C_in, H, W), output (N, C_out, H_out, W_out), each size as in ConvTranspose1d; `weight`
-    (in_channels, out_channels / groups, *kernel_size), `bias` (out_channels). Options are those of ConvTranspose1d, sizes one value or a pair.
+    Shapes: input (N, C_in, H, W) or (C_in, H, W), output (N, C_out, H_out, W_out), each size as in ConvTranspose1d; `weight` (in_channels,
+    out_channels / groups, *kernel_size), `bias` (out_channels). Options are those of ConvTranspose1d, sizes one value or a pair.
 
     >>> torch.nn.ConvTranspose2d(8, 4, 2, stride=2)(torch.ones(1, 8, 3, 3)).shape
     torch.Size([1, 4, 6, 6])
@@ -321,10 +321,11 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """Applies a 3-D transposed convolution: the gradient of Conv3d with respect to its input, as an operation of its own.
+    """Applies a 3-D transposed convolution: the gradient of Conv3d with respect to its input.
 
     Shapes: input (N, C_in, D, H, W) or (C_in, D, H, W), output (N, C_out, D_out, H_out, W_out), each size as in ConvTranspose1d; `weight`
-    (in_channels, out_channels / groups, *kernel_size), `bias` (out_channels). Options are those of ConvTranspose1d, sizes one value or three.
+    (in_channels, out_channels / groups, *kernel_size), `bias` (out_channels). Options are those of ConvTranspose1d, sizes one value or
+    three.
     """
 
     _dims = 3
@@ -348,7 +349,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
             raise TypeError(f"{type(self).__name__}: expected at most {len(names) + 2} positional arguments, but got {len(args) + 2}")
         options = dict(zip(names, args, strict=False)) | kwargs
         bias = options.pop("bias", True)
-        # The channels are not known: a bias of the super class would be drawn.
+        # The number of channels is unknown: the base class would draw a bias.
         super().__init__(0, 0, kernel_size, bias=False, **options)
         factory: dict[str, Any] = {"device": options.get("device"), "dtype": options.get("dtype")}
         self.weight = UninitializedParameter(**factory)

@@ -71,7 +71,7 @@ class _InstanceNorm(_NormBase):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        # Version 1 tracked running statistics by default, whose use must be asked for since.
+        # Version 1 tracked running statistics by default; since then `track_running_stats=True` is required.
         if local_metadata.get("version") is None and not self.track_running_stats:
             found = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if found:

@@ -111,7 +111,7 @@ class Module:
             raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
         if not self.call_super_init and args:
             raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
-        # Written at once: __setattr__ asks what is registered, which costs more than all of these.
+        # Assigned through __dict__, because __setattr__ checks the registries at a higher cost.
         self.__dict__.update(
             training=True,
             _parameters={},
@@ -151,10 +151,10 @@ class Module:
     # ----------------------------------------------------------------------------------------------------- registration
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Registers `tensor`, or None, as the buffer `name`: state that is no parameter.
+        """Registers `tensor`, or None, as the buffer `name`: state that is not a parameter, such as a running mean.
 
-        A buffer moves with the module to other devices and dtypes. `state_dict()` includes it if `persistent`, the default.
-        Raises KeyError if the module has another attribute `name`, or if `name` is empty or contains a dot; TypeError if `tensor` is no tensor.
+        A buffer moves with the module to other devices and dtypes. `state_dict()` includes it if `persistent`, the default. Raises KeyError
+        if the module has another attribute `name`, or if `name` is empty or contains a dot; TypeError if `tensor` is not a tensor.
         """
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -169,7 +169,7 @@ class Module:
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Registers `param`, or None, as the parameter `name`.
 
-        Raises KeyError if the module has another attribute `name`, or if `name` is empty or contains a dot; TypeError if `param` is no
+        Raises KeyError if the module has another attribute `name`, or if `name` is empty or contains a dot; TypeError if `param` is not a
         Parameter; ValueError if it is not a leaf of the autograd graph.
         """
         if "_parameters" not in self.__dict__:
@@ -189,7 +189,8 @@ class Module:
     def add_module(self, name: str, module: Module | None) -> None:
         """Registers `module`, or None, as the child `name`.
 
-        Raises KeyError if the module has another attribute `name`, or if `name` is empty or contains a dot; TypeError if `module` is no Module.
+        Raises KeyError if the module has another attribute `name`, or if `name` is empty or contains a dot; TypeError if `module` is not a
+        Module.
         """
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
@@ -287,7 +288,7 @@ class Module:
     def get_submodule(self, target: str) -> Module:
         """Returns the descendant with the dotted name `target`, the module itself for "".
 
-        Raises AttributeError if there is none, or if an attribute on the way is no Module.
+        Raises AttributeError if there is none, or if an attribute of the path is not a Module.
         """
         module = self
         for name in target.split(".") if target else ():
@@ -301,8 +302,8 @@ class Module:
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Replaces the descendant with the dotted name `target` by `module`, or adds it.
 
-        With `strict` the descendant must exist. Raises ValueError if `target` is empty or `module` is no Module; AttributeError if the parent
-        does not exist.
+        With `strict` the descendant must exist. Raises ValueError if `target` is empty or `module` is not a Module; AttributeError if the
+        parent does not exist.
         """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
@@ -338,11 +339,13 @@ class Module:
         return found  # type: ignore[no-any-return]
 
     def get_extra_state(self) -> Any:
-        """Returns what `state_dict()` saves beside parameters and buffers. Subclasses override it together with `set_extra_state`."""
+        """Returns additional state for `state_dict()`, besides parameters and buffers. Subclasses override it together with
+        `set_extra_state`.
+        """
         raise RuntimeError("get_extra_state: the module has no extra state; a subclass that has some overrides get_extra_state and set_extra_state")
 
     def set_extra_state(self, state: Any) -> None:
-        """Restores what `get_extra_state` returned; `load_state_dict()` calls it. Subclasses override it together with `get_extra_state`."""
+        """Restores the result of `get_extra_state`; `load_state_dict()` calls it. Subclasses override it together with `get_extra_state`."""
         raise RuntimeError("set_extra_state: the module has no extra state; a subclass that has some overrides get_extra_state and set_extra_state")
 
     def _named_members(
@@ -476,7 +479,7 @@ class Module:
     # ------------------------------------------------------------------------------------------------ dtypes and devices
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replaces every parameter, gradient and buffer by what `fn` returns for it."""
+        """Replaces every parameter, gradient and buffer by the result of `fn`."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -588,9 +591,9 @@ class Module:
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(module, grad_input, grad_output)` when the gradients with respect to the inputs of the module are computed.
 
-        Both are tuples, with None for what is no tensor. A value other than None replaces `grad_input`. With `prepend` the hook is called before
-        the hooks that are registered already. Returns a handle that removes it. Raises RuntimeError if the module has a hook of
-        `register_backward_hook`.
+        Both are tuples, with None for arguments that are not tensors. A value other than None replaces `grad_input`. With `prepend` the
+        hook is called before the hooks that are registered already. Returns a handle that removes it. Raises RuntimeError if the module has
+        a hook of `register_backward_hook`.
         """
         _hooks.set_kind(self, full=True)
         return _hooks.add(self._backward_hooks, hook, prepend)
@@ -686,9 +689,9 @@ class Module:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copies the parameters and buffers of `state_dict` into those of the tree.
 
-        With `strict`, the default, keys that are missing in `state_dict` or that the module does not have raise RuntimeError, after all others are
-        loaded; so do tensors of another shape, in any case. With `assign` the tensors of `state_dict` replace those of the module, which
-        keeps their dtype and device. Returns the named tuple (missing_keys, unexpected_keys).
+        With `strict`, the default, raises RuntimeError for missing and for unexpected keys, after all other keys are loaded. Tensors of
+        another shape always raise RuntimeError. With `assign` the tensors of `state_dict` replace those of the module, and keep their dtype
+        and device. Returns the named tuple (missing_keys, unexpected_keys).
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -704,8 +707,9 @@ class Module:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Loads the state of the module without its children, and appends to the three lists. Subclasses override it to convert the state of
-        earlier versions, which `local_metadata.get("version")` tells apart."""
+        """Loads the state of the module without its children, and appends to the three lists. Subclasses override it to convert the state
+        of earlier versions, which `local_metadata.get("version")` identifies.
+        """
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         buffers = {name: buffer for name, buffer in self._buffers.items() if name not in self._non_persistent_buffers_set}
@@ -734,7 +738,7 @@ class Module:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """Returns what the printed form shows of the module itself, one line or several. Subclasses override it."""
+        """Returns the arguments of the module for its printed form, one line or several. Subclasses override it."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Normalization over features, groups of channels and neighbouring channels."""
+"""Normalization over features, groups of channels and adjacent channels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """LocalResponseNorm of images (N, C, H, W) alone, under the name of Lua Torch. Raises ValueError for inputs of other dimensions."""
+    """LocalResponseNorm for images (N, C, H, W) only, under the name of Lua Torch. Raises ValueError for inputs of other dimensions."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)

@@ -18,8 +18,9 @@ __all__ = [
 
 
 class _PadNd(Module):
-    """A layer that pads the last `_dims` dimensions in `_mode`. `padding` is one size for all sides, or the sizes before and behind each dimension,
-    the last dimension first."""
+    """A layer that pads the last `_dims` dimensions in `_mode`. `padding` is one size for all sides, or the sizes before and after each
+    dimension, the last dimension first.
+    """
 
     __constants__ = ["padding"]
     padding: Sequence[int]

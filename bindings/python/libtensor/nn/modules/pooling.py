@@ -180,7 +180,7 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
         divisor_override: int | None = None,
     ) -> None:
         super().__init__()
-        # As PyTorch has it: a stride of 0 is replaced too.
+        # As in PyTorch, a stride of 0 is replaced too.
         self.kernel_size, self.stride, self.padding = kernel_size, stride or kernel_size, padding
         self.ceil_mode, self.count_include_pad, self.divisor_override = ceil_mode, count_include_pad, divisor_override
 
@@ -251,11 +251,12 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Computes the largest element of each window of images, whose steps are drawn at random so that the output has a given size (Graham, 2015).
+    """Computes the largest element of each window of images, whose steps are drawn at random so that the output has a given size (Graham,
+    2015).
 
-    Give either `output_size`, or `output_ratio`, the ratio of output to input between 0 and 1; each is one value or a pair. Shapes: input
-    (N, C, H, W) or (C, H, W), output (N, C, *output_size). With `return_indices` the result is the pair of the elements and their indices.
-    Raises ValueError for other options.
+    Either `output_size`, or `output_ratio`, the ratio of output to input between 0 and 1, is required; each is one value or a pair. Shapes:
+    input (N, C, H, W) or (C, H, W), output (N, C, *output_size). With `return_indices` the result is the pair of the elements and their
+    indices. Raises ValueError for other options.
     """
 
     _dims, _function = 2, staticmethod(F.fractional_max_pool2d)
@@ -336,29 +337,32 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Computes the largest element of each of `output_size` windows of equal size, which cover signals (N, C, L) or (C, L).
+    """Computes the largest element of each of `output_size` windows, which cover signals (N, C, L) or (C, L).
 
-    With `return_indices` the result is the pair of the elements and their indices.
+    Window i spans the elements from floor(i L / output_size) to ceil((i + 1) L / output_size). With `return_indices` the result is the pair
+    of the elements and their indices.
     """
 
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Computes the largest element of each of H_out x W_out windows of equal size, which cover images (N, C, H, W) or (C, H, W).
+    """Computes the largest element of each of H_out x W_out windows, which cover images (N, C, H, W) or (C, H, W); the windows are those of
+    AdaptiveMaxPool1d in each dimension.
 
-    `output_size` is one size or a pair, with None for the size of the input. With `return_indices` the result is the pair of the elements and
-    their indices.
+    `output_size` is one size or a pair, with None for the size of the input. With `return_indices` the result is the pair of the elements
+    and their indices.
     """
 
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Computes the largest element of each of D_out x H_out x W_out windows of equal size, which cover volumes (N, C, D, H, W) or (C, D, H, W).
+    """Computes the largest element of each of D_out x H_out x W_out windows, which cover volumes (N, C, D, H, W) or (C, D, H, W); the
+    windows are those of AdaptiveMaxPool1d in each dimension.
 
-    `output_size` is one size or three, with None for the size of the input. With `return_indices` the result is the pair of the elements and
-    their indices.
+    `output_size` is one size or three, with None for the size of the input. With `return_indices` the result is the pair of the elements
+    and their indices.
     """
 
     _function = staticmethod(F.adaptive_max_pool3d)
@@ -381,13 +385,17 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Computes the mean of each of `output_size` windows of equal size, which cover signals (N, C, L) or (C, L)."""
+    """Computes the mean of each of `output_size` windows, which cover signals (N, C, L) or (C, L).
+
+    Window i spans the elements from floor(i L / output_size) to ceil((i + 1) L / output_size).
+    """
 
     _function = staticmethod(F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Computes the mean of each of H_out x W_out windows of equal size, which cover images (N, C, H, W) or (C, H, W).
+    """Computes the mean of each of H_out x W_out windows, which cover images (N, C, H, W) or (C, H, W); the windows are those of
+    AdaptiveAvgPool1d in each dimension.
 
     `output_size` is one size or a pair, with None for the size of the input.
 
@@ -399,7 +407,8 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Computes the mean of each of D_out x H_out x W_out windows of equal size, which cover volumes (N, C, D, H, W) or (C, D, H, W).
+    """Computes the mean of each of D_out x H_out x W_out windows, which cover volumes (N, C, D, H, W) or (C, D, H, W); the windows are
+    those of AdaptiveAvgPool1d in each dimension.
 
     `output_size` is one size or three, with None for the size of the input.
     """

@@ -1,4 +1,4 @@
-"""Embeddings: tables whose rows indices choose."""
+"""Embeddings: tables of vectors, selected by indices."""
 
 from __future__ import annotations
 
@@ -55,13 +55,14 @@ class _Table(Module):
 
 
 class Embedding(_Table):
-    """Returns the rows of a table that indices choose: `out[..., :] = weight[input[...], :]`.
+    """Returns rows of a table that are selected by indices: `out[..., :] = weight[input[...], :]`.
 
-    Shapes: input (*) of int32 or int64, output (*, embedding_dim); `weight` (num_embeddings, embedding_dim), drawn from the normal distribution.
+    Shapes: input (*) of int32 or int64, output (*, embedding_dim); `weight` (num_embeddings, embedding_dim), drawn from the normal
+    distribution.
 
-    The row `padding_idx` begins as zeros and gets no gradient. Rows whose p-norm, p = `norm_type`, is above `max_norm` are scaled to it in place when
-    they are used. With `scale_grad_by_freq` the gradient of a row is divided by how often it occurs in the input; with `sparse` the gradient of
-    the weight is a sparse tensor.
+    The row `padding_idx` is initialized with zeros and gets no gradient. Rows whose p-norm, p = `norm_type`, is above `max_norm` are scaled
+    to it in place when they are used. With `scale_grad_by_freq` the gradient of a row is divided by its number of occurrences in the input;
+    with `sparse` the gradient of the weight is a sparse tensor.
 
     >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2, 4, 5]])).shape
     torch.Size([1, 4, 3])
@@ -127,12 +128,12 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Returns sums, means or maxima of the rows of a table that bags of indices choose, without the rows themselves.
+    """Returns sums, means or maxima of bags of rows that are selected by indices, without computing the rows.
 
-    Shapes: input (B, N), B bags of N indices, or (N) with `offsets` (B), where each bag begins; output (B, embedding_dim); `weight`
-    (num_embeddings, embedding_dim), drawn from the normal distribution. `mode` is sum, mean or max. `per_sample_weights`, of the input's shape,
-    multiplies the rows in mode sum. With `include_last_offset` the last offset is where the last bag ends. Rows `padding_idx` are left out of the
-    bags. The other options are those of Embedding.
+    Shapes: input (B, N), B bags of N indices, or (N) with `offsets` (B), the start of each bag; output (B, embedding_dim); `weight`
+    (num_embeddings, embedding_dim), drawn from the normal distribution. `mode` is sum, mean or max. `per_sample_weights`, of the input's
+    shape, multiplies the rows in mode sum. With `include_last_offset` the last offset is the end of the last bag. Rows `padding_idx` are
+    ignored. The other options are those of Embedding.
     """
 
     __constants__ = [

@@ -109,8 +109,8 @@ class Transformer(Module):
     ) -> Tensor:
         """Returns the decoder's output for `tgt` and the encoder's output for `src`.
 
-        Masks are True for what has no weight, or floating-point numbers that are added: `*_mask` (L, S) or (N * nhead, L, S), `*_key_padding_mask`
-        (N, S). Raises RuntimeError if the batches differ or the last size is not `d_model`.
+        Masks are bool, True for masked keys, or floating-point masks that are added to the scores: `*_mask` (L, S) or (N * nhead, L, S),
+        `*_key_padding_mask` (N, S). Raises RuntimeError if the batches differ or the last size is not `d_model`.
         """
         batched = src.dim() == 3
         if batched and src.size(0 if self.batch_first else 1) != tgt.size(0 if self.batch_first else 1):
@@ -205,14 +205,14 @@ class TransformerEncoder(Module):
         return output if self.norm is None else self.norm(output)
 
     def _padded(self, src: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor | None:
-        """Returns where sequences are padded, if their padding is left out of the output; otherwise None."""
+        """Returns the positions of padded elements, if they are removed from the output; otherwise None."""
         layer = self.layers[0]
         if not self.use_nested_tensor or padding is None or mask is not None or src.dim() != 3 or layer.training:
             return None
         if is_grad_enabled() and (src.requires_grad or any(param.requires_grad for param in layer.parameters())):
             return None
         padded = padding != 0
-        # Padding before the end of a sequence is no padding that could be left out.
+        # Padding before the end of a sequence cannot be removed.
         if self.mask_check and bool((padded[:, :-1] & ~padded[:, 1:]).any()):
             return None
         return padded

@@ -1,4 +1,4 @@
-"""Arguments that are one value for all dimensions, or one for each."""
+"""Conversion of arguments that are one value for all dimensions, or one for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _repeated(x: Any, n: int) -> tuple[Any, ...]:
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """Returns the function that makes a tuple of `n` of a single value, and returns others as tuples."""
+    """Returns the function that converts a single value to a tuple of `n`, and other values to tuples."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return _repeated(x, n)
@@ -35,7 +35,7 @@ def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
 
 
 def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
-    """Returns `out_size` with the last of `defaults` in the place of None."""
+    """Returns `out_size`, in which the last items of `defaults` replace None."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):

@@ -11,10 +11,11 @@ _MISSING = object()
 
 
 def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = False) -> Any:
-    """Puts a tensor in the place of a module's parameter, buffer or attribute, also one that is no Parameter, and returns the earlier one.
+    """Replaces a module's parameter, buffer or attribute by a tensor, which need not be a Parameter, and returns the previous one.
 
     Raises TypeError for other objects than Modules, KeyError for empty or dotted names, AttributeError if there is no such tensor and not
-    `allow_missing`."""
+    `allow_missing`.
+    """
     if not isinstance(module, Module):
         raise TypeError(f"{module} is not an instance of torch.nn.Module")
     if not name or "." in name:
@@ -40,9 +41,10 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
 
 
 def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
-    """Puts a submodule in the place of another one, and returns that.
+    """Replaces a submodule, and returns the previous one.
 
-    Raises TypeError for other objects than Modules, KeyError for a name with a dot, AttributeError where there is no such submodule."""
+    Raises TypeError for other objects than Modules, KeyError for a name with a dot, AttributeError if there is no such submodule.
+    """
     if not isinstance(module, Module) or not isinstance(submodule, Module):
         raise TypeError(f"{module if not isinstance(module, Module) else submodule} is not an instance of torch.nn.Module")
     if not name or "." in name:

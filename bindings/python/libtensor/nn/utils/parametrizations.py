@@ -210,7 +210,7 @@ class _SpectralNorm(Module):
         return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
-        # Any matrix is an original of some normalized one: that it is normalized again is what is wanted.
+        # Any matrix is a valid original; the result is normalized.
         return value
 
 

@@ -151,7 +151,7 @@ class ParametrizationList(ModuleList):
 
 
 def _inject_new_class(module: Module) -> None:
-    """Makes the class of the module one of its own, to which properties are added."""
+    """Replaces the class of the module by a new subclass, to which properties are added."""
     kind = module.__class__
 
     def deep_copy(self: Any, memo: dict[int, Any]) -> Any:
@@ -188,9 +188,9 @@ def _inject_property(module: Module, tensor_name: str) -> None:
 def register_parametrization(module: _M, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> _M:
     """Makes the parameter or buffer `tensor_name` the result of `parametrization(original)`, and returns the module.
 
-    `module.parametrizations.NAME.original` holds what it is computed from. A parametrization with `right_inverse(value)` determines its first value,
-    and what an assignment to the tensor does; if `right_inverse` returns several tensors the parametrization takes as many. A second parametrization
-    is applied to the result of the first. Dtype and shape must not change, unless `unsafe`: otherwise ValueError is raised.
+    `module.parametrizations.NAME.original` is the tensor that it is computed from. The method `right_inverse(value)` of a parametrization
+    computes the original of the current value and of assigned ones; if it returns several tensors, the parametrization takes as many. A
+    second parametrization is applied to the result of the first. Raises ValueError if dtype or shape change, unless `unsafe`.
 
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):

@@ -63,7 +63,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Returns the mask of `default_mask`'s shape that has zeros for the elements of `t` to prune, beside the zeros of `default_mask`."""
+        """Returns `default_mask` with zeros for the elements of `t` to prune."""
 
     def apply_mask(self, module: Module) -> Tensor:
         """Returns the original parameter times the mask."""
@@ -269,7 +269,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: _M, name: str) -> _M:
-    """Gives the parameter `name` a mask of ones, and returns the module."""
+    """Registers a mask of ones for the parameter `name`, and returns the module."""
     Identity.apply(module, name)
     return module
 

@@ -17,9 +17,9 @@ _ABSENT = object()
 
 
 def _owners(module: Module, name: str) -> tuple[dict[str, Any], str]:
-    """Returns the dictionary of parameters, buffers or attributes that has the tensor with a dotted name, or shall have it, and its key.
+    """Returns the dictionary of parameters, buffers or attributes for the tensor with a dotted name, and its key.
 
-    Raises TypeError for what is no tensor, and AttributeError for a module that does not exist.
+    Raises TypeError for other attributes than tensors, and AttributeError for a module that does not exist.
     """
     path, _, last = name.rpartition(".")
     if not last:

@@ -356,7 +356,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._active = [True] * self._num_workers
         self._turn = 0
         if not first_iter:
-            # What is on its way belongs to the last iteration.
+            # Batches in flight belong to the previous iteration.
             for worker in range(self._num_workers):
                 self._connected.send(worker, _ResumeIteration())
             resumed = 0

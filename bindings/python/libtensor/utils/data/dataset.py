@@ -1,4 +1,4 @@
-"""Datasets: samples by index (Dataset) or as a stream (IterableDataset), and datasets made of others."""
+"""Datasets: samples by index (Dataset) or as a stream (IterableDataset), and combinations of datasets."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Dataset(Generic[_T_co]):
 class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     """Samples as a stream. A subclass defines `__iter__`.
 
-    Each worker process of a DataLoader iterates over a copy of the dataset: `get_worker_info()` tells the copies apart, so that each yields
-    its share of the samples. The sum of two datasets is a ChainDataset.
+    Each worker process of a DataLoader iterates over a copy of the dataset: `get_worker_info()` identifies the worker, so that each can
+    yield its share of the samples. The sum of two datasets is a ChainDataset.
 
     >>> class Numbers(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
@@ -223,7 +223,7 @@ class Subset(Dataset[_T_co]):
 
 def random_split(dataset: Any, lengths: Sequence[int | float], generator: Generator | None = None) -> list[Subset[Any]]:
     """Divides a dataset at random into subsets of the given lengths, whose sum is the length of the dataset, or of the given fractions,
-    whose sum is 1. What fractions leave over goes to the subsets in turn. `generator` defaults to the default generator.
+    whose sum is 1; remaining samples are added to the subsets in turn. `generator` defaults to the default generator.
 
     >>> first, second = torch.utils.data.random_split(range(10), [3, 7], generator=torch.Generator().manual_seed(42))
     >>> first.indices

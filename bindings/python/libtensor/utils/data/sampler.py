@@ -46,11 +46,11 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """Indices of `data_source` in random order, or at random with `replacement`. `num_samples` of them, by default as many as there are;
-    more than that are several random orders.
+    """Samples indices of `data_source` in random order, or with `replacement`. `num_samples` defaults to the length of `data_source`; more
+    samples are drawn from several random orders.
 
     Each iteration draws a seed from the default generator, or continues `generator`. Raises ValueError for a `num_samples` that is not
-    positive, TypeError for a `replacement` that is no bool.
+    positive, TypeError for a `replacement` that is not a bool.
 
     >>> list(torch.utils.data.RandomSampler("abc", generator=torch.Generator().manual_seed(0)))
     [2, 0, 1]
@@ -108,9 +108,10 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """`num_samples` indices, drawn with probabilities proportional to `weights`, which need not have the sum 1.
+    """Samples `num_samples` indices with probabilities proportional to `weights`.
 
-    Raises ValueError for weights that are not one-dimensional, a `num_samples` that is not positive, and a `replacement` that is no bool.
+    Raises ValueError for weights that are not one-dimensional, a `num_samples` that is not positive, and a `replacement` that is not a
+    bool.
 
     >>> list(torch.utils.data.WeightedRandomSampler([0, 1], 3))
     [1, 1, 1]

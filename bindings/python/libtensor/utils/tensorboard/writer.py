@@ -1,4 +1,4 @@
-"""SummaryWriter: values, images, texts and distributions in files that TensorBoard shows."""
+"""SummaryWriter: scalars, images, strings and histograms in files that TensorBoard displays."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class SummaryWriter:
         self._add(Summary.Value(tag=tag, simple_value=float(value.reshape(()))), global_step, walltime)
 
     def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None, walltime: float | None = None) -> None:
-        """Writes several numbers for one diagram, each to a folder of its own."""
+        """Writes several scalars for one chart, each to a separate folder."""
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, main_tag.replace("/", "_") + "_" + tag)
             if folder not in self.all_writers:
@@ -218,7 +218,7 @@ class SummaryWriter:
 
 
 def _limits() -> list[float]:
-    """Returns limits from -1e20 to 1e20, each a tenth further from 0 than the one before."""
+    """Returns bin limits from -1e20 to 1e20, each 10 % larger in absolute value than the previous one."""
     grown = [1e-12]
     while grown[-1] < 1e20:
         grown.append(grown[-1] * 1.1)

@@ -1,4 +1,4 @@
-"""Finds the nodes of a graph that compute what a pattern computes."""
+"""Finds subgraphs that match a pattern."""
 
 import copy
 import itertools

@@ -1,4 +1,4 @@
-"""What a DataLoader is made of: batches, fetchers, workers."""
+"""Parts of DataLoader: collation, fetchers, workers."""
 
 from __future__ import annotations
 

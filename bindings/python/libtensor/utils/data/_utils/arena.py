@@ -23,7 +23,7 @@ from ...._storages import sharing as _sharing
 
 _f: Any = gen_functions
 ALIGNMENT = 64
-ADDRESSES = 1 << 30  # the addresses of an arena; memory is taken as it is used
+ADDRESSES = 1 << 30  # address space of an arena; memory is allocated as it is used
 INLINE = 1 << 14  # the longest pickle in a message; longer ones travel in the arena
 
 current: Arena | None = None  # the arena of the batch that this worker process makes
@@ -95,7 +95,7 @@ class Arena:
 
 
 class Packer:
-    """Moves the tensors of one batch to its arena, and replaces them by their places in pickles."""
+    """Moves the tensors of a batch to its arena, and replaces them in pickles by their offsets."""
 
     def __init__(self, arena: Arena) -> None:
         self.arena = arena

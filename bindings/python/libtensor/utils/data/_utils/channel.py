@@ -22,7 +22,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 class Channel:
-    """One end. `send` does not wait: what the receiver has no room for is sent by `flush`."""
+    """One end of a channel. `send` does not wait: `flush` sends what does not fit into the receiver's buffer."""
 
     def __init__(self, end: socket.socket, waits: bool) -> None:
         self.end, self.waits = end, waits

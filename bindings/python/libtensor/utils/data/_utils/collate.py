@@ -1,4 +1,4 @@
-"""Batches made of samples."""
+"""Collation: batches from samples."""
 
 from __future__ import annotations
 

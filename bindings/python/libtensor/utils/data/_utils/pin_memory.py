@@ -13,7 +13,8 @@ __all__ = ["pin_memory"]
 
 def pin_memory(data: Any, device: Any = None) -> Any:
     """Returns `data` with its tensors in page-locked memory, at any depth of mappings, named tuples and sequences. Other objects with a
-    method `pin_memory` are replaced by what it returns. Raises an error without a device of accelerators."""
+    method `pin_memory` are replaced by its result. Raises an error without an accelerator.
+    """
     if isinstance(data, Tensor):
         return data.pin_memory(device) if device else data.pin_memory()
     if hasattr(data, "pin_memory"):

@@ -36,7 +36,7 @@ class Workers:
         live.add(self)
         forks = context.get_start_method() == "fork"
         if forks:
-            # Each worker seeds NumPy's generator: what is imported here is there in all of them.
+            # Each worker seeds NumPy's generator: modules that the parent has imported are imported in workers.
             with contextlib.suppress(ImportError):
                 import numpy  # noqa: F401
         try:
@@ -104,7 +104,7 @@ class Workers:
 
     def close(self) -> None:
         """Ends all workers: closes their connections, and terminates those that do not end by themselves."""
-        if self.owner != os.getpid():  # a forked process has copies of the connections alone
+        if self.owner != os.getpid():  # a forked process inherits copies of the connections only
             for end in self.channels:
                 end.close()
             return

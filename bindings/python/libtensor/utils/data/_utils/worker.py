@@ -93,7 +93,7 @@ class ManagerWatchdog:
 
 
 class _Worker:
-    """The loop of one worker process. `work` is the dataset, its kind, and how batches are made of it."""
+    """The loop of a worker process. `work` is the dataset, its kind, and the collation of batches."""
 
     def __init__(self, channel: Channel, worker_id: int, num_workers: int, base_seed: int, work: Any) -> None:
         self.channel, self.id = channel, worker_id
@@ -112,7 +112,7 @@ class _Worker:
         return wrapper(where=f"in DataLoader worker process {self.id}")  # type: ignore[no-any-return]
 
     def begin(self) -> None:
-        """Makes the fetcher of an epoch. Its exception is sent in the place of the first batch."""
+        """Creates the fetcher of an epoch. Its exception is sent instead of the first batch."""
         self.ended, self.failed = False, None
         try:
             self.fetcher = create_fetcher(self.iterable, self.dataset, self.auto_collation, self.collate_fn, self.drop_last)

@@ -43,7 +43,7 @@ class IterDataPipe(_Registry, IterableDataset[_T_co]):
     functions: ClassVar[dict[str, Callable[..., Any]]] = {}
 
     def reset(self) -> None:
-        """Does nothing; a subclass restores what an iteration has changed."""
+        """Does nothing; a subclass restores the state before an iteration."""
 
     def __repr__(self) -> str:
         return type(self).__qualname__
