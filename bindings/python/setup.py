@@ -28,7 +28,7 @@ def refuse(why):
 
 
 def make():
-    """Builds the libraries, for every kind of processor, and gathers the licences of what is in them."""
+    """Builds the libraries with all CPU tiers, and collects their licenses."""
     try:
         os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):
@@ -43,7 +43,7 @@ def make():
 
 
 class BuildWithLibrary(build_py):
-    """Copies the shared libraries, and the licences of what is in them, to libtensor/lib."""
+    """Copies the shared libraries and their licenses to libtensor/lib."""
 
     def run(self):
         # What an earlier build left there may be in no package any more.
@@ -90,7 +90,7 @@ class PlatformWheel(bdist_wheel):
 
 
 class PlatformDistribution(Distribution):
-    """Installs beside other compiled packages, because of the shared library."""
+    """Installs to the folder of platform-specific packages, because of the shared library."""
 
     def has_ext_modules(self):
         return True

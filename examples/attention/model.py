@@ -9,7 +9,7 @@ LETTERS = sorted(set(TEXT))
 
 
 def parameters(torch: Any) -> dict[str, Any]:
-    """Weights from the seed 0, which gives the same in both, to the last bit."""
+    """Returns weights for seed 0, which are bitwise identical in both libraries."""
     torch.manual_seed(0)
     shapes = {
         "letters": (len(LETTERS), WIDTH),
@@ -33,7 +33,7 @@ def normalize(x: Any) -> Any:
 
 
 def forward(torch: Any, p: dict[str, Any], letters: Any) -> tuple[Any, Any]:
-    """The scores of the next letter at each place, and how much each head looks at which earlier place: [heads, places, places]."""
+    """Returns the logits of the next letter at each position, and the attention weights: (heads, positions, positions)."""
     n = len(letters)
     x = p["letters"][letters] + p["places"][:n]
     queries, keys, values = (normalize(x) @ p["attend"]).reshape(n, 3, HEADS, -1).permute(1, 2, 0, 3).unbind()

@@ -1,8 +1,8 @@
-"""Time saving and loading beside PyTorch, safetensors and NumPy, where they are installed: interleaved, medians.
+"""Compare the times of saving and loading with PyTorch, safetensors and NumPy, if they are installed: interleaved, medians.
 
 files.py [--megabytes N] [--rounds N] [--folder PATH]
 
-libtensor's save brings the file safely to the disk before it takes the place of the old one; the others leave that to the system.
+libtensor's save flushes the file to the disk before it replaces the old one; the other libraries do not.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Times whole models beside PyTorch: models.py [--only GLOB] [--rounds N] [--threads N] [--operators].
+"""Compares the times of whole models with PyTorch: models.py [--only GLOB] [--rounds N] [--threads N] [--operators].
 
 ResNet-18, a small vision transformer and a decoder of GPT-2's smallest size, with random weights and no gradients: each is written
 once in functions of `nn.functional`, which both libraries run with the same weights, those of one seed. Runs in turn in one process, medians, on one

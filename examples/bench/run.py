@@ -1,8 +1,8 @@
-"""Time libtensor beside NumPy, and SciPy and PyTorch where they are installed: interleaved runs in one process, medians.
+"""Compare the times of libtensor with NumPy, and with SciPy and PyTorch if they are installed: interleaved runs in one process, medians.
 
 run.py [--only GLOB] [--family NAME] [--rounds N] [--threads N] [--json FILE]
 
-A ratio is the median over the rounds; below 1 means that libtensor is faster. The last lines give each family's and the overall
+A ratio is the median over the rounds; below 1 means that libtensor is faster. The last lines contain each family's and the overall
 geometric mean of the ratios to PyTorch.
 """
 

@@ -1,4 +1,4 @@
-"""Times small calls from C, beside PyTorch's C++ where it is installed: programs that run in turn, medians."""
+"""Compares the times of small calls from C with PyTorch's C++ library, if it is installed: programs that run in turn, medians."""
 
 import argparse
 import importlib.util

@@ -1,4 +1,4 @@
-"""Time operators on large sparse matrices beside PyTorch and SciPy, where they are installed: interleaved, medians.
+"""Compare the times of operators on large sparse matrices with PyTorch and SciPy, if they are installed: interleaved, medians.
 
 sparse.py [--size N] [--entries N] [--rounds N] [--threads N]
 """

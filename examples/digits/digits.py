@@ -20,7 +20,7 @@ def scores(x: torch.Tensor, parameters: list[torch.Tensor]) -> torch.Tensor:
 
 
 def cross_entropy(scores: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """The mean of minus the logarithm of what softmax gives the right classes."""
+    """Returns the mean cross entropy of logits and class indices."""
     shifted = scores - scores.detach().amax(1, keepdim=True)
     right = shifted.gather(1, y.unsqueeze(1)).squeeze(1)
     return (shifted.exp().sum(1).log() - right).mean()

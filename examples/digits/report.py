@@ -1,8 +1,8 @@
-"""Prepare the digits, or compare what the three languages learned.
+"""Prepare the digits, or compare the results of the three languages.
 
 report.py prepare FOLDER   writes scikit-learn's bundled digits as .npy files, a fifth of them held out
 report.py sketch FOLDER    writes fewer digits, of seven noisy strokes, which need no scikit-learn
-report.py compare FOLDER   compares python.bin, c.bin and node.bin to the last bit
+report.py compare FOLDER   checks that python.bin, c.bin and node.bin are bitwise identical
 report.py draw FOLDER      draws the learning curve, curve.png
 """
 

@@ -1,13 +1,13 @@
-"""A kind of tensors of one's own: some values times a factor, which products with numbers only change.
+"""A user-defined tensor kind: values times a factor. Products with scalars change the factor only.
 
-A class registers functions for the operators that it has; `__torch_function__` finds them, and refuses the others as the library does for its own kinds.
+The class registers functions for the operators that it supports, which `__torch_function__` calls; other operators raise NotImplementedError.
 """
 
 import libtensor as torch
 
 
 class Scaled:
-    """Values times a factor, which is kept beside them."""
+    """Values times a factor."""
 
     rules = {}
 

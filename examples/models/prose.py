@@ -1,7 +1,7 @@
-"""A small transformer writes prose, letter after letter, in Python: prose.py FOLDER.
+"""A small transformer generates text letter by letter in Python: prose.py FOLDER.
 
-Takes the weights from prose.safetensors; reads BEGINNING, and continues it twice, by LENGTH letters: with the likeliest ones, and with ones drawn by
-how likely they are. Writes the scores of all letters after each of the beginning's, and both texts, to prose.python.bin.
+Loads the weights from prose.safetensors, and continues BEGINNING twice by LENGTH letters: with the most probable ones, and with samples. Writes the
+logits after each letter of the beginning, and both continuations, to prose.python.bin.
 """
 
 import argparse

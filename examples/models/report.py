@@ -1,7 +1,7 @@
-"""Compare what the three languages made of the models, and draw it: report.py FOLDER.
+"""Compare the results of the models in three languages, and plot them: report.py FOLDER.
 
-Compares MODEL.python.bin, MODEL.c.bin and MODEL.node.bin to the last bit, and sees that something has been learned. Draws letters.png, the loss
-and some of the letters with how they were read, and prose.png, the loss and the texts.
+Checks that MODEL.python.bin, MODEL.c.bin and MODEL.node.bin are bitwise identical, and that the models have learned. Plots letters.png, the loss
+and some letters with their predictions, and prose.png, the loss and the generated strings.
 """
 
 import sys

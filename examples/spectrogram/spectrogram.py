@@ -35,7 +35,7 @@ def levels(sound: torch.Tensor) -> torch.Tensor:
 
 
 def heard_again(sound: torch.Tensor) -> torch.Tensor:
-    """The sound without what lies below 1 kHz: the hum is gone."""
+    """Returns the sound without frequencies below 1 kHz, which removes the hum."""
     window = torch.hann_window(POINTS, dtype=torch.float64)
     spectra = torch.stft(sound, POINTS, hop_length=HOP, window=window, return_complex=True)
     spectra[: POINTS * 1000 // RATE] = 0
