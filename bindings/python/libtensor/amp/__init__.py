@@ -1,5 +1,6 @@
-"""Automatic mixed precision: autocast chooses the dtype that operators run in, GradScaler scales losses so that float16 gradients do not
-underflow."""
+"""Automatic mixed precision: autocast selects the dtype in which operators run, GradScaler scales losses so that float16 gradients do not
+underflow.
+"""
 
 from . import autocast_mode, grad_scaler
 from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available

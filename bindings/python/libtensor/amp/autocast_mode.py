@@ -40,8 +40,8 @@ def _checked(device_type: Any) -> None:
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: dtype | None = None) -> Callable[..., Any]:
     """Decorates the `forward` of a custom autograd Function for use under autocast of `device_type`. With `cast_inputs`, under autocast,
-    `forward` runs without autocast on floating-point tensors that are converted to that dtype; otherwise it runs under the caller's mode.
-    Decorate `backward` by custom_bwd.
+    `forward` runs with autocast disabled, and its floating-point tensors are converted to that dtype; otherwise it runs in the caller's
+    mode. Decorate `backward` by custom_bwd.
 
     Raises ValueError if `device_type` is not a str.
     """
@@ -67,8 +67,8 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str, cast_
 
 
 def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
-    """Decorates the `backward` of a custom autograd Function, whose `forward` is decorated by custom_fwd: it runs under autocast where
-    `forward` did, with the same dtype.
+    """Decorates the `backward` of a custom autograd Function whose `forward` is decorated by custom_fwd: it runs in the autocast mode of
+    `forward`.
 
     Raises ValueError if `device_type` is not a str.
     """

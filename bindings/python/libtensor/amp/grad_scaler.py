@@ -1,4 +1,4 @@
-"""GradScaler: losses times a factor, so that their float16 gradients do not underflow, and steps of optimizers that are skipped on overflow."""
+"""GradScaler: multiplies losses by a factor, so that float16 gradients do not underflow, and skips optimizer steps after an overflow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """What has been done for an optimizer since the last update()."""
+    """The progress of an optimizer since the last update()."""
 
     READY = 0
     UNSCALED = 1
@@ -30,9 +30,9 @@ def _refresh_per_optimizer_state() -> dict[str, Any]:
 
 
 class GradScaler:
-    """Scales losses and unscales gradients for training in float16 under autocast, and adapts the scale: it is multiplied by `backoff_factor` when
-    gradients are not finite, and by `growth_factor` after `growth_interval` steps without that. With `enabled=False` all methods do nothing, and
-    `step` calls that of the optimizer.
+    """Scales losses and unscales gradients for training in float16 under autocast, and adapts the scale: it is multiplied by
+    `backoff_factor` after infinite or NaN gradients, and by `growth_factor` after `growth_interval` steps without them. With
+    `enabled=False` all methods have no effect, and `step` calls `optimizer.step`.
 
     Raises AssertionError for a growth factor of at most 1 and a backoff factor of at least 1.
 
@@ -104,7 +104,7 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def _unscale_grads_(self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool) -> dict[Any, Tensor]:
-        """Unscales the gradients of an optimizer's parameters. Returns, for each device, whether one was not finite."""
+        """Unscales the gradients of an optimizer's parameters. Returns for each device whether one was infinite or NaN."""
         found: dict[Any, Tensor] = {}
         grads: dict[Any, list[Tensor]] = {}
         for group in optimizer.param_groups:
@@ -125,10 +125,10 @@ class GradScaler:
         return found
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divides the gradients of the optimizer's parameters by the scale, in place, for programs that use them before step(), for instance to
-        clip them.
+        """Divides the gradients of the optimizer's parameters by the scale, in place, for example to clip them before step().
 
-        Raises RuntimeError if called twice between updates or after step(), ValueError for float16 gradients."""
+        Raises RuntimeError if called twice between updates or after step(), ValueError for float16 gradients.
+        """
         if not self._enabled:
             return
         scale, _ = self._check_scale_growth_tracker("unscale_")
@@ -149,10 +149,11 @@ class GradScaler:
         return None
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> float | None:
-        """Unscales the gradients, unless unscale_() has, and calls `optimizer.step(*args, **kwargs)` if all are finite. Returns what that
-        returns, or None.
+        """Unscales the gradients, unless unscale_() has, and calls `optimizer.step(*args, **kwargs)` if all are finite. Returns its result,
+        or None.
 
-        Raises RuntimeError for a closure and if called twice between updates."""
+        Raises RuntimeError for a closure and if called twice between updates.
+        """
         if not self._enabled:
             made: float | None = optimizer.step(*args, **kwargs)
             return made
@@ -175,7 +176,7 @@ class GradScaler:
         return result
 
     def _fused_step(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: Any) -> float | None:
-        """A step of an optimizer that unscales gradients itself, by its attributes `grad_scale` and `found_inf`, or its argument `grad_scaler`."""
+        """Runs an optimizer that unscales gradients itself, by its attributes `grad_scale` and `found_inf`, or its argument `grad_scaler`."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             made: float | None = optimizer.step(*args, **kwargs, grad_scaler=self)
             return made
@@ -269,7 +270,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restores what state_dict() returned. Raises RuntimeError for an empty dictionary."""
+        """Restores the state that state_dict() returned. Raises RuntimeError for an empty dictionary."""
         if not self._enabled:
             return
         if len(state_dict) == 0:

@@ -14,8 +14,9 @@ __all__ = ["Categorical"]
 
 
 class Categorical(ProbsOrLogits, Distribution):
-    """The distribution of indices 0, ..., K - 1, which have the relative weights `probs` (..., K) or the unnormalized log probabilities
-    `logits` (..., K). Both attributes are normalized."""
+    """The distribution of indices 0, ..., K - 1 with relative weights `probs` (..., K) or unnormalized log probabilities `logits` (..., K).
+    Both attributes are normalized.
+    """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -68,7 +69,7 @@ class Categorical(ProbsOrLogits, Distribution):
         return log_pmf.gather(-1, index[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)  # 0 log(0) counts as 0
+        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)  # 0 log(0) = 0
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

@@ -16,7 +16,7 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Factories of transforms by the class of the constraint that they are for."""
+    """A registry of factories of transforms, by the class of the constraint."""
 
     def __init__(self) -> None:
         self._registry: dict[type, Callable[[Any], Any]] = {}
@@ -35,7 +35,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Any) -> Any:
-        """Returns a transform onto `constraint`. Raises NotImplementedError for a constraint whose class has none."""
+        """Returns a transform onto `constraint`. Raises NotImplementedError if its class is not registered."""
         factory = self._registry.get(type(constraint))
         if factory is None:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
@@ -47,7 +47,7 @@ transform_to = ConstraintRegistry()
 
 
 def _both(*constrained: Any) -> Callable[[Any], Any]:
-    """A decorator that registers a factory in both registries."""
+    """Decorates a factory, and registers it in both registries."""
 
     def decorate(factory: Callable[[Any], Any]) -> Callable[[Any], Any]:
         for constraint in constrained:

@@ -1,4 +1,4 @@
-"""Constraints on parameters and values of distributions: `check` returns which values satisfy one."""
+"""Constraints on parameters and values of distributions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ __all__ = [
 
 
 class Constraint:
-    """A region where a variable is valid. `is_discrete` says whether the region is a discrete set; `event_dim` is how many of the last
-    dimensions of a value are checked together."""
+    """A region in which a variable is valid. `is_discrete` is True for a discrete set; `event_dim` is the number of last dimensions that
+    are checked together.
+    """
 
     is_discrete: Any = False
     event_dim: Any = 0
 
     def check(self, value: Any) -> Any:
-        """Returns a bool tensor of the shape of `value` without its last `event_dim` dimensions: which events satisfy the constraint."""
+        """Returns a bool tensor of the shape of `value` without its last `event_dim` dimensions: whether each event satisfies the
+        constraint.
+        """
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -35,7 +38,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """The constraint of a variable that depends on other variables; it checks nothing."""
+    """The constraint of a variable that depends on other variables; check() raises."""
 
     def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         self._is_discrete, self._event_dim = is_discrete, event_dim
@@ -56,7 +59,7 @@ class _Dependent(Constraint):
         return value
 
     def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
-        """Returns a dependent constraint with these properties; those left out are kept."""
+        """Returns a dependent constraint with other properties; omitted ones are kept."""
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -128,7 +131,7 @@ class _IndependentConstraint(_Wrapped):
 
 
 class MixtureSameFamilyConstraint(_Wrapped):
-    """The support of a mixture, which has no dimension of components, by that of its components."""
+    """The support of a mixture, from the support of its components."""
 
     def check(self, value: Any) -> Any:
         batch = value.dim() - self.event_dim
@@ -158,7 +161,7 @@ class _OneHot(Constraint):
 
 
 class _Bounded(Constraint):
-    """A constraint by bounds, which its printed form shows."""
+    """A constraint by bounds."""
 
     _bounds: tuple[str, ...] = ("lower_bound", "upper_bound")
 
@@ -371,7 +374,7 @@ class _Sequence(Constraint):
 
 
 class _Cat(_Sequence):
-    """Constraints on parts of `lengths` elements along dimension `dim`."""
+    """Constraints on slices of `lengths` elements along dimension `dim`."""
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
         super().__init__(cseq, dim)

@@ -14,10 +14,11 @@ __all__ = ["Distribution"]
 
 
 class Distribution:
-    """A distribution over tensors, of shape `batch_shape` + `event_shape`: events are independent across the batch and drawn together.
+    """A distribution over tensors of shape `batch_shape` + `event_shape`: batch elements are independent, the elements of an event are
+    drawn together.
 
-    Parameters and values are checked where `validate_args` is true, by default as `set_default_validate_args` says. A subclass defines
-    `arg_constraints`, `support`, and which of the methods and properties below it has; those that it lacks raise NotImplementedError.
+    Parameters and values are checked if `validate_args` is True; the default is set by `set_default_validate_args`. A subclass defines
+    `arg_constraints`, `support`, and the methods and properties below that it supports; the others raise NotImplementedError.
     """
 
     has_rsample = False
@@ -26,8 +27,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Sets whether distributions that are made from now on check their arguments by default. Raises ValueError for other values than
-        True and False."""
+        """Sets whether new distributions check their arguments by default. Raises ValueError for other values than True and False."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value
@@ -63,13 +63,15 @@ class Distribution:
                 )
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """Returns the distribution with parameters that are expanded to `batch_shape`; no memory is allocated for them. A subclass of a
-        distribution passes the instance to fill as `_instance`."""
+        """Returns the distribution with parameters expanded to `batch_shape`, without allocating memory for them. Subclasses of a
+        distribution pass the instance to initialize as `_instance`.
+        """
         raise NotImplementedError
 
     def _expanded(self, cls: type[Distribution], instance: Any, batch_shape: Sequence[int], **parameters: int) -> Any:
-        """Returns `instance`, or a new one, as `cls` initializes it, with expanded `parameters`: names with numbers of event dimensions.
-        Those that are not stored are left out."""
+        """Initializes `instance`, or a new one, as `cls` with expanded `parameters`: names with numbers of event dimensions. Parameters
+        that are not stored are omitted.
+        """
         new = self._get_checked_instance(cls, instance)
         for name, events in parameters.items():
             if name in self.__dict__:
@@ -82,7 +84,7 @@ class Distribution:
 
     @property
     def batch_shape(self) -> Size:
-        """The shape over which parameters are batched."""
+        """The shape of the batch, to which parameters broadcast."""
         return self._batch_shape
 
     @property
@@ -107,7 +109,7 @@ class Distribution:
 
     @property
     def mode(self) -> Tensor:
-        """The value of largest density or probability, of shape `batch_shape` + `event_shape`."""
+        """The value with the largest density or probability, of shape `batch_shape` + `event_shape`."""
         raise NotImplementedError(f"{self.__class__} does not implement mode")
 
     @property
@@ -136,19 +138,19 @@ class Distribution:
         return self.sample(Size((n,)))
 
     def log_prob(self, value: Any) -> Tensor:
-        """Returns the logarithm of the probability density or mass of `value`, of the shape of the batch and of the samples."""
+        """Returns the logarithm of the probability density or mass of `value`, of shape `sample_shape` + `batch_shape`."""
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Tensor:
-        """Returns the probability of values up to `value`."""
+        """Returns the cumulative distribution function at `value`."""
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Tensor:
-        """Returns the value up to which the probability is `value`."""
+        """Returns the inverse cumulative distribution function at `value`."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """Returns all values of a discrete distribution along the first dimension; with `expand`, for all of the batch."""
+        """Returns all values of a discrete distribution along a new first dimension; with `expand`, expanded to the batch."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:

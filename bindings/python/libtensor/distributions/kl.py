@@ -102,7 +102,7 @@ def _dispatch_kl(type_p: type, type_q: type) -> Callable[[Any, Any], Any]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Returns the Kullback-Leibler divergence KL(p || q), the mean of log p(x) - log q(x) over x of p, in nats, of the shape of the batch.
+    """Returns the Kullback-Leibler divergence KL(p || q) in nats, of the shape of the batch: the mean of log p(x) - log q(x) over x of p.
 
     Raises NotImplementedError if no function is registered for the classes (`register_kl`).
 

@@ -16,8 +16,9 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """The distribution of lower Cholesky factors (dim, dim) of correlation matrices whose density is proportional to
-    det**(`concentration` - 1) (Lewandowski, Kurowicka, Joe, 2009). Samples are made by the onion method."""
+    """The distribution of lower Cholesky factors (dim, dim) of correlation matrices whose density is proportional to det**(`concentration`
+    - 1) (Lewandowski, Kurowicka, Joe, 2009). Samples are drawn by the onion method.
+    """
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky

@@ -15,8 +15,9 @@ __all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):
-    """A mixture: the last batch dimension of `component_distribution` is that of the components, which `mixture_distribution`, a
-    Categorical, chooses from."""
+    """A mixture: the last batch dimension of `component_distribution` is the dimension of components, from which `mixture_distribution`, a
+    Categorical, selects.
+    """
 
     arg_constraints: dict[str, Any] = {}
     has_rsample = False
@@ -66,7 +67,7 @@ class MixtureSameFamily(Distribution):
         return self._component_distribution
 
     def _expectation(self, of: Tensor) -> Tensor:
-        """Returns the mean over components of what each of them has."""
+        """Returns the mean over components."""
         probs = self._pad_mixture_dimensions(self.mixture_distribution.probs)
         return (probs * of).sum(dim=-1 - self._event_ndims)
 

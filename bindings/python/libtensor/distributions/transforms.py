@@ -1,4 +1,4 @@
-"""Transforms of random variables: functions with an inverse and the logarithm of the Jacobian's absolute determinant."""
+"""Transforms of random variables: functions with an inverse and the logarithm of the absolute determinant of the Jacobian."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ __all__ += ["StackTransform", "StickBreakingTransform", "Transform", "identity_t
 
 
 class Transform:
-    """A function of random variables. `domain` and `codomain` are constraints on its arguments and results; `bijective` says whether
-    `t.inv(t(x)) == x` and `t(t.inv(y)) == y`. With `cache_size=1` the last argument and result are kept, so that the inverse of a result
-    is the argument itself."""
+    """A transform of random variables. `domain` and `codomain` are constraints on its arguments and results; `bijective` is True if
+    `t.inv(t(x)) == x` and `t(t.inv(y)) == y`. With `cache_size=1` the last argument and result are stored, so that the inverse of a
+    result is the argument itself.
+    """
 
     bijective: Any = False
     domain: Any
@@ -44,14 +45,14 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """The number of dimensions of an event, of a transform that keeps it."""
+        """The number of event dimensions, if domain and codomain have the same number."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
 
     @property
     def inv(self) -> Transform:
-        """The inverse transform, whose inverse is this one."""
+        """The inverse transform."""
         inverse = None if self._inv is None else self._inv()
         if inverse is None:
             inverse = _InverseTransform(self)
@@ -78,7 +79,7 @@ class Transform:
         return not self == other
 
     def __call__(self, x: Any) -> Any:
-        """Returns the result for `x`."""
+        """Returns the transform of `x`."""
         if self._cache_size == 0:
             return self._call(x)
         x_old, y_old = self._cached_x_y
@@ -99,15 +100,15 @@ class Transform:
         return x
 
     def _call(self, x: Any) -> Any:
-        """Computes the result for `x`; a subclass defines it."""
+        """Computes the transform of `x`; subclasses define it."""
         raise NotImplementedError
 
     def _inverse(self, y: Any) -> Any:
-        """Computes the argument whose result is `y`; a subclass defines it."""
+        """Computes the inverse transform of `y`; subclasses define it."""
         raise NotImplementedError
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        """Returns log |dy/dx| of an argument and its result, of the shape of the batch."""
+        """Returns log |dy/dx| for an argument x and its result y, of the shape of the batch."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -179,7 +180,7 @@ def _reinterpreted(constraint: Any, ndims: int) -> Any:
 
 
 class ComposeTransform(Transform):
-    """Transforms that are applied one after the other."""
+    """The composition of transforms, which are applied in order."""
 
     def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -366,7 +367,7 @@ class ReshapeTransform(Transform):
 
 
 class _Plain(Transform):
-    """A transform without parameters: all of a class are equal."""
+    """A transform without parameters: all instances of a class are equal."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) or isinstance(other, type(self))
@@ -707,7 +708,7 @@ class PositiveDefiniteTransform(_Plain):
 
 
 class CatTransform(Transform):
-    """Applies transforms to parts of `lengths` elements along dimension `dim`."""
+    """Applies transforms to slices of `lengths` elements along dimension `dim`."""
 
     transforms: list[Transform]
 
@@ -734,7 +735,7 @@ class CatTransform(Transform):
         return self if self._cache_size == cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
 
     def _parts(self, *values: Any) -> Iterable[Any]:
-        """Yields each transform with its parts of the values. Raises AssertionError if the sizes do not fit."""
+        """Yields each transform with its slices of the values. Raises AssertionError if the sizes do not match."""
         for value in values:
             if not -value.dim() <= self.dim < value.dim():
                 raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")

@@ -1,6 +1,6 @@
-"""Initializers: functions that fill a tensor in place and return it, without a gradient.
+"""Initializers: functions that fill a tensor in place, without a gradient, and return it.
 
-Those that draw random numbers take `generator`; with the same seed they draw the same numbers as PyTorch.
+Random initializers take `generator`; with the same seed they draw the same numbers as PyTorch.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _GAINS |= {f"conv{transposed}{n}d": 1 for transposed in ("", "_transpose") for n
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Returns the factor by which weights in front of a nonlinearity are scaled, so that activations keep their variance.
+    """Returns the factor for weights before a nonlinearity that preserves the variance of activations.
 
-    1 for linear, conv1d, conv2d, conv3d, their transposed forms and sigmoid; 5/3 for tanh; sqrt(2) for relu; 3/4 for selu;
-    sqrt(2 / (1 + a^2)) for leaky_relu with negative slope a = `param`, 0.01 by default. Raises ValueError for other names.
+    1 for linear, conv1d, conv2d, conv3d, their transposed forms and sigmoid; 5/3 for tanh; sqrt(2) for relu; 3/4 for selu; sqrt(2 / (1 +
+    a^2)) for leaky_relu with negative slope a = `param`, 0.01 by default. Raises ValueError for other names.
 
     >>> torch.nn.init.calculate_gain("tanh")
     1.6666666666666667
@@ -65,7 +65,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None) -> Tensor:
     """Fills `tensor` with numbers from the normal distribution with mean `mean` and standard deviation `std`, truncated to [`a`, `b`].
 
-    Draws by rejection: normal numbers until they are in the interval, or where it has a probability of 0.3 at most, uniform numbers until they are
+    Draws by rejection: normal numbers until they are in the interval; if its probability is at most 0.3, uniform numbers, which are
     accepted with a probability proportional to the density. Warns if `mean` is more than two standard deviations outside the interval.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -107,7 +107,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """Fills a matrix with the identity: a linear layer with this weight keeps its input. Raises ValueError unless it has two dimensions."""
+    """Fills a matrix with the identity, so that a linear layer returns its input. Raises ValueError unless it has two dimensions."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(_eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -115,7 +115,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fills the weight of a convolution so that it keeps as many input channels as it can: each of `groups` has the identity at its centre.
+    """Fills the weight of a convolution with the identity at the kernel's center, for each of `groups`, so that it preserves as many input
+    channels as possible.
 
     Raises ValueError unless `tensor` has 3, 4 or 5 dimensions and its first size is divisible by `groups`.
     """
@@ -133,7 +134,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """Returns how many inputs an output of a layer with this weight has, and how many outputs an input."""
+    """Returns fan_in, the number of inputs of an output of a layer with this weight, and fan_out, the number of outputs of an input."""
     if tensor.dim() < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     kernel = math.prod(tensor.shape[2:])
@@ -192,7 +193,7 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fills `tensor`, flattened to a matrix of its first size, with a (semi-)orthogonal matrix times `gain` (Saxe et al., 2013).
 
-    Raises ValueError unless it has two dimensions at least.
+    Raises ValueError unless it has at least two dimensions.
     """
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")

@@ -85,7 +85,7 @@ def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_ho
 
 
 for _made in (_rebuild_parameter, _rebuild_parameter_with_state):
-    _made.__module__ = "libtensor._utils"  # as files name them
+    _made.__module__ = "libtensor._utils"  # the name in files
 
 
 class _BufferMeta(type):
@@ -96,9 +96,11 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that a module registers as a buffer when it is assigned as an attribute: state that is no parameter, such as a running mean.
+    """A tensor that a module registers as a buffer when it is assigned as an attribute: state that is not a parameter, such as a running
+    mean.
 
-    Returns a tensor that shares memory with `data`, an empty tensor by default. `state_dict()` includes the buffer if `persistent`, the default.
+    Returns a tensor that shares memory with `data`, an empty tensor by default. `state_dict()` includes the buffer if `persistent`, the
+    default.
 
     >>> module = torch.nn.Module()
     >>> module.mean = torch.nn.Buffer(torch.zeros(2))
@@ -184,7 +186,7 @@ def _refuse(name: str) -> None:
     setattr(UninitializedTensorMixin, name, method)
 
 
-# Methods that do not ask __torch_function__.
+# Methods without __torch_function__.
 for _name in (
     *("detach", "clone", "numel", "nelement", "dim", "ndimension", "contiguous", "tolist", "stride", "element_size", "bfloat16"),
     *("type", "storage_offset", "numpy", "__len__", "__bool__"),

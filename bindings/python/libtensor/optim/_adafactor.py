@@ -15,8 +15,9 @@ __all__ = ["Adafactor", "adafactor"]
 
 
 class Adafactor(ListOptimizer):
-    """Adafactor: the mean of squared gradients of a matrix is kept as that of its rows and of its columns; steps have the size of `lr`
-    relative to the parameters (at least `eps[1]`), and at most the root mean square `d`."""
+    """Adafactor: Adam with factored second moments, the means over rows and columns of the squared gradients of a matrix; the update is
+    `lr` relative to the parameters (at least `eps[1]`), clipped to the root mean square `d`.
+    """
 
     def __init__(
         self,

@@ -14,8 +14,9 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(ListOptimizer):
-    """Adadelta: steps `delta = sqrt(u + eps) / sqrt(v + eps) * grad`, where v is the running mean of squared gradients and u that of squared
-    steps, each with the weight `rho` of the past; `param -= lr * delta`."""
+    """Adadelta: `param -= lr * sqrt(u + eps) / sqrt(v + eps) * grad`, where v is the exponential moving average of squared gradients and u
+    that of squared updates, both with decay `rho`.
+    """
 
     def __init__(
         self,

@@ -31,8 +31,9 @@ __all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(Optimizer):
-    """Adagrad: steps `lr / (1 + (t - 1) * lr_decay) * grad / (sqrt(s) + eps)`, where s is the sum of squared gradients, which begins with
-    `initial_accumulator_value`. Takes sparse gradients."""
+    """Adagrad: `param -= lr / (1 + (t - 1) * lr_decay) * grad / (sqrt(s) + eps)`, where s is the sum of squared gradients, initially
+    `initial_accumulator_value`. Supports sparse gradients.
+    """
 
     def __init__(
         self,
@@ -74,14 +75,14 @@ class Adagrad(Optimizer):
                 entry["step"] = new_step().fill_(float(entry["step"]))
 
     def share_memory(self) -> None:
-        """Moves the sums of squares to shared memory."""
+        """Moves the sums of squared gradients to shared memory."""
         for group in self.param_groups:
             for param in group["params"]:
                 self.state[param]["sum"].share_memory_()
 
     @_use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:
-        """Updates the parameters by their gradients; returns what `closure` returns."""
+        """Updates the parameters by their gradients; returns the result of `closure`."""
         loss = evaluate(closure)
         for group in self.param_groups:
             params: Tensors = [param for param in group["params"] if param.grad is not None]
@@ -156,7 +157,7 @@ def adagrad(
 
 
 def _sparse(param: Tensor, grad: Tensor, total: Tensor, rate: float, eps: float) -> None:
-    """Updates the elements of a parameter for which its coalesced gradient has entries."""
+    """Updates the elements of a parameter at the indices of its coalesced gradient."""
     indices, values = grad._indices(), grad._values()
     total.add_(sparse_coo_tensor(indices, values**2, grad.shape))
     denoms = total.sparse_mask(grad)._values().sqrt() + eps

@@ -42,11 +42,12 @@ __all__ = ["Adam", "adam"]
 
 
 class Adam(ListOptimizer):
-    """Adam: steps of the running mean of gradients over the root of the running mean of their squares.
+    """Adam: the moving average of gradients divided by the square root of the moving average of their squares.
 
-    `m = lerp(m, grad, 1 - beta1)`, `v = lerp(v, grad**2, 1 - beta2)`, and at step t
-    `param -= lr * m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + eps)`; with `amsgrad` the largest `v` so far divides. `weight_decay * param`
-    is added to the gradient, or `lr * weight_decay * param` subtracted from the parameter with `decoupled_weight_decay`.
+    `m = lerp(m, grad, 1 - beta1)`, `v = lerp(v, grad**2, 1 - beta2)`, and at step t `param -= lr * m / (1 - beta1**t) / (sqrt(v / (1 -
+    beta2**t)) + eps)`; with `amsgrad` the maximum of all `v` replaces `v`. `weight_decay * param` is added to the gradient, or with
+    `decoupled_weight_decay` `lr * weight_decay * param` is subtracted from the parameter. `maximize` maximizes the objective. `fused=True`
+    uses the fused operator.
 
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.Adam([w], lr=0.1)

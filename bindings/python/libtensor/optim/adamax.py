@@ -14,7 +14,7 @@ __all__ = ["Adamax", "adamax"]
 
 
 class Adamax(ListOptimizer):
-    """Adamax: steps `param -= lr / (1 - beta1**t) * m / u`, where m is the running mean of gradients and `u = max(beta2 * u, |grad| + eps)`."""
+    """Adamax: `param -= lr / (1 - beta1**t) * m / u`, where m is the moving average of gradients and `u = max(beta2 * u, |grad| + eps)`."""
 
     def __init__(
         self,

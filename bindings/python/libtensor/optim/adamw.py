@@ -13,7 +13,8 @@ __all__ = ["AdamW", "adamw"]
 
 
 class AdamW(Adam):
-    """Adam whose weight decay subtracts `lr * weight_decay * param` from the parameters and does not enter the means of gradients.
+    """Adam with decoupled weight decay: `lr * weight_decay * param` is subtracted from the parameters and does not enter the moving
+    averages of gradients.
 
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=1.0)

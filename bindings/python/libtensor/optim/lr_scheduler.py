@@ -1,4 +1,4 @@
-"""Schedules of learning rates: functions of the number of epochs, which set the option `lr` of an optimizer's groups."""
+"""Learning rate schedules: functions of the epoch, which set the option `lr` of an optimizer's parameter groups."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _values(optimizer: Optimizer, key: str) -> list[Any]:
 
 
 def _set(group: dict[str, Any], key: str, value: Any) -> None:
-    """Sets the option `key` of a group, in place where it is a tensor."""
+    """Sets the option `key` of a group, in place for a tensor."""
     if isinstance(group[key], Tensor):
         group[key].fill_(value.item() if isinstance(value, Tensor) else value)
     else:
@@ -96,7 +96,7 @@ class LRScheduler:
         self._initial_step()
 
     def _watch_step(self) -> None:
-        """Replaces `step` of the optimizer by one that records that it was called."""
+        """Wraps `step` of the optimizer to record that it was called."""
         step: Any = self.optimizer.step
         if hasattr(step, "_wrapped_by_lr_sched"):
             return
@@ -121,23 +121,23 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns all attributes but the optimizer."""
+        """Returns all attributes except the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Sets the attributes that `state_dict()` returned."""
+        """Restores the attributes that `state_dict()` returned."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Any]:
-        """Returns the learning rates that this schedule set last; tensors are copies."""
+        """Returns the last learning rates of this schedule; tensors are copies."""
         return _copies(self._last_lr)
 
     def get_lr(self) -> list[Any]:
-        """Returns the learning rates of epoch `last_epoch`, from those of the epoch before."""
+        """Returns the learning rates of epoch `last_epoch`, from those of the previous epoch."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Sets the learning rates of the next epoch; call it after `step` of the optimizer. `epoch` is deprecated and chooses the epoch."""
+        """Sets the learning rates of the next epoch; call it after `step` of the optimizer. `epoch` is deprecated and sets the epoch."""
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
@@ -178,7 +178,7 @@ class LRScheduler:
             warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3)
 
     def _scaled(self, factor: float) -> list[Any]:
-        """Returns the present learning rates times `factor`."""
+        """Returns the current learning rates times `factor`."""
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
 
@@ -196,12 +196,12 @@ def _stepping(scheduler: LRScheduler) -> Iterator[None]:
 
 
 def _of_object(function: Any) -> dict[str, Any] | None:
-    """Returns the attributes of a callable object; None for a function, which state dictionaries leave out."""
+    """Returns the attributes of a callable object; None for a function, which state dictionaries omit."""
     return None if isinstance(function, types.FunctionType) else function.__dict__.copy()
 
 
 class _OfFunctions(LRScheduler):
-    """A schedule by a function of the epoch, one for all groups or one for each."""
+    """The base class of schedules by a function of the epoch, one for all groups or one for each."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1) -> None:
         self.optimizer = optimizer
@@ -215,13 +215,13 @@ class _OfFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns all attributes but the optimizer; of functions nothing, of callable objects their attributes."""
+        """Returns all attributes except the optimizer and functions; of callable objects their attributes."""
         state = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "lr_lambdas")}
         state["lr_lambdas"] = [_of_object(function) for function in self.lr_lambdas]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Sets the attributes that `state_dict()` returned; functions stay as they are."""
+        """Restores the attributes that `state_dict()` returned, except for functions."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
         for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
             if state is not None:
@@ -229,7 +229,7 @@ class _OfFunctions(LRScheduler):
 
 
 class LambdaLR(_OfFunctions):
-    """Sets the initial learning rate times a function of the epoch.
+    """Sets the learning rate to the initial one times a function of the epoch.
 
     >>> optimizer = torch.optim.SGD([torch.ones(1)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
@@ -240,16 +240,16 @@ class LambdaLR(_OfFunctions):
     """
 
     def get_lr(self) -> list[Any]:
-        """Returns the initial learning rates times their functions of `last_epoch`."""
+        """Returns the initial learning rates times the functions of `last_epoch`."""
         self._check_called()
         return [lr * function(self.last_epoch) for lr, function in zip(self.base_lrs, self.lr_lambdas, strict=False)]
 
 
 class MultiplicativeLR(_OfFunctions):
-    """Multiplies the learning rate by a function of the epoch at each step."""
+    """Multiplies the learning rate by a function of the epoch in each epoch."""
 
     def get_lr(self) -> list[Any]:
-        """Returns the present learning rates times their functions of `last_epoch`; those of the first epoch as they are."""
+        """Returns the current learning rates times the functions of `last_epoch`; unchanged in the first epoch."""
         self._check_called()
         if self._is_initial:
             return _values(self.optimizer, "lr")
@@ -273,7 +273,7 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the present learning rates, times `gamma` where `last_epoch` is a multiple of `step_size`."""
+        """Returns the current learning rates, times `gamma` if `last_epoch` is a multiple of `step_size`."""
         self._check_called()
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
             return _values(self.optimizer, "lr")
@@ -292,7 +292,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the present learning rates, times `gamma` for each time that `last_epoch` is in `milestones`."""
+        """Returns the current learning rates, times `gamma` for each occurrence of `last_epoch` in `milestones`."""
         self._check_called()
         if self.last_epoch not in self.milestones:
             return _values(self.optimizer, "lr")
@@ -314,7 +314,7 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the present learning rates, times `factor` at the first epoch and divided by it at epoch `total_iters`."""
+        """Returns the current learning rates, times `factor` in the first epoch and divided by it in epoch `total_iters`."""
         self._check_called()
         if self.last_epoch == 0:
             return self._scaled(self.factor)
@@ -367,7 +367,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """Returns the present learning rates times `gamma`; those of the first epoch as they are."""
+        """Returns the current learning rates times `gamma`; unchanged in the first epoch."""
         self._check_called()
         return _values(self.optimizer, "lr") if self._is_initial else self._scaled(self.gamma)
 
@@ -376,7 +376,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Sets the initial learning rate times `(1 - epoch / total_iters) ** power`, and 0 after epoch `total_iters`."""
+    """Sets the learning rate to the initial one times `(1 - epoch / total_iters) ** power`, and to 0 after epoch `total_iters`."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -396,8 +396,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Moves the learning rate between its initial value and `eta_min` by a cosine whose half period is `T_max` epochs
-    (Loshchilov and Hutter, 2016)."""
+    """Anneals the learning rate from its initial value to `eta_min` by a cosine with half period `T_max` (Loshchilov and Hutter, 2016)."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -426,10 +425,10 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Moves the learning rate from its initial value to `eta_min` by half a period of a cosine, again and again: in `T_0` epochs, then in
-    `T_mult` times as many as before (Loshchilov and Hutter, 2016).
+    """Anneals the learning rate from its initial value to `eta_min` by half a period of a cosine, and restarts: the first period has `T_0`
+    epochs, each following one `T_mult` times as many (Loshchilov and Hutter, 2016).
 
-    Raises ValueError for numbers of epochs that are not positive integers, and a `T_mult` below 1.
+    Raises ValueError for numbers of epochs that are not positive integers, and for `T_mult` below 1.
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -453,7 +452,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (lr - self.eta_min) * part for lr in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Sets the learning rates of the next epoch, or those of `epoch`, which may be a fraction. Raises ValueError where it is negative."""
+        """Sets the learning rates of the next epoch, or those of `epoch`, which may be a fraction. Raises ValueError for a negative
+        `epoch`.
+        """
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -498,11 +499,11 @@ class _OfMomentum(LRScheduler):
 
 
 class CyclicLR(_OfMomentum):
-    """Moves the learning rate linearly from `base_lr` to `max_lr` in `step_size_up` steps and back in `step_size_down` steps, again and
-    again, and the momentum between `max_momentum` and `base_momentum` the other way (Smith, 2015).
+    """Cycles the learning rate linearly from `base_lr` to `max_lr` in `step_size_up` steps and back in `step_size_down` steps, and the
+    momentum inversely between `max_momentum` and `base_momentum` (Smith, 2015).
 
-    The height of a cycle is constant ("triangular"), halved with each cycle ("triangular2"), multiplied by `gamma` at each step
-    ("exp_range"), or by `scale_fn` of the cycle's number or the step's ("cycle" or "iterations" of `scale_mode`).
+    The amplitude of a cycle is constant ("triangular"), halved in each cycle ("triangular2"), multiplied by `gamma` in each step
+    ("exp_range"), or set by `scale_fn` of the number of the cycle or of the step ("cycle" or "iterations" of `scale_mode`).
     """
 
     def __init__(
@@ -550,7 +551,7 @@ class CyclicLR(_OfMomentum):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """Returns the height of a cycle by its number, or by that of the step."""
+        """Returns the amplitude for the number of a cycle or of a step."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "exp_range":
@@ -570,7 +571,7 @@ class CyclicLR(_OfMomentum):
         return [low + (high - low) * part * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=False)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns all attributes but the optimizer; of a function `scale_fn` nothing, of a callable object its attributes."""
+        """Returns all attributes except the optimizer and the function `scale_fn`; of a callable object its attributes."""
         state = super().state_dict()
         function = state.pop("_scale_fn_custom")
         state["_scale_fn_custom"] = None if function is None else _of_object(function)
@@ -586,11 +587,12 @@ class CyclicLR(_OfMomentum):
 
 
 class OneCycleLR(_OfMomentum):
-    """Moves the learning rate from `max_lr / div_factor` up to `max_lr` in the part `pct_start` of `total_steps`, and down to
-    `max_lr / div_factor / final_div_factor` in the rest, and the momentum the other way (Smith and Topin, 2017).
+    """The one-cycle policy: increases the learning rate from `max_lr / div_factor` to `max_lr` in the fraction `pct_start` of
+    `total_steps`, decreases it to `max_lr / div_factor / final_div_factor` in the rest, and changes the momentum inversely (Smith and
+    Topin, 2017).
 
-    With `three_phase` it first returns to the initial value in as many steps as it rose. `total_steps` defaults to
-    `epochs * steps_per_epoch`. Raises ValueError for numbers out of range, and where it is stepped more often than `total_steps`.
+    With `three_phase` it first returns to the initial value in the same number of steps. `total_steps` defaults to `epochs *
+    steps_per_epoch`. Raises ValueError for numbers out of range, and for more than `total_steps` steps.
     """
 
     def __init__(
@@ -742,7 +744,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Takes over the metric of an epoch, and reduces the learning rates where it did not improve. `epoch` is deprecated."""
+        """Updates the best metric, and reduces the learning rates if the metric did not improve. `epoch` is deprecated."""
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1
@@ -779,7 +781,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether steps are not counted, after a reduction."""
+        """Whether steps are not counted after a reduction."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:
@@ -790,7 +792,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 def _check_together(name: str, schedulers: Sequence[Any], optimizer: Any) -> None:
-    """Raises an error for schedules that cannot be stepped together."""
+    """Raises an error for schedules that cannot be combined."""
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
@@ -812,22 +814,23 @@ class _OfSchedulers(LRScheduler):
     _schedulers: Sequence[LRScheduler]
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns all attributes but the optimizer, with the state of each schedule."""
+        """Returns all attributes except the optimizer, with the state of each schedule."""
         state = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")}
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Sets the attributes that `state_dict()` returned, and the state of each schedule."""
+        """Restores the attributes that `state_dict()` returned, and the state of each schedule."""
         self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=False):
             scheduler.load_state_dict(state)
 
 
 class SequentialLR(_OfSchedulers):
-    """Steps one schedule after the other: the next one from each epoch of `milestones`, at which it begins with its epoch 0.
+    """Runs several schedules in sequence: each of `milestones` is the epoch in which the next schedule starts with its epoch 0.
 
-    Raises ValueError for no schedules, another number of milestones than one less, and schedules of other optimizers.
+    Raises ValueError without schedules, if the number of milestones is not one less than the number of schedules, and for schedules of
+    different optimizers.
     """
 
     def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1) -> None:
@@ -859,7 +862,7 @@ class SequentialLR(_OfSchedulers):
             scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Sets the learning rates of the next epoch, by the schedule of that epoch."""
+        """Sets the learning rates of the next epoch by the active schedule."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -871,7 +874,9 @@ class SequentialLR(_OfSchedulers):
 
 
 class ChainedScheduler(_OfSchedulers):
-    """Steps several schedules together: the factors of all apply. Raises ValueError for no schedules, and for those of several optimizers."""
+    """Runs several schedules together, whose factors are multiplied. Raises ValueError without schedules, and for schedules of different
+    optimizers.
+    """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:

@@ -41,7 +41,7 @@ required = _RequiredParameter()
 
 
 def typename(value: Any) -> str:
-    """Returns the name of the type of a value, of a tensor that of its dtype."""
+    """Returns the name of the type of a value; for a tensor that of its legacy type."""
     return str(_typename(value))  # type: ignore[no-untyped-call]
 
 
@@ -70,7 +70,7 @@ def _register(hooks: _Hooks, hook: _Hook, prepend: bool = False) -> RemovableHan
 
 
 def _use_grad_for_differentiable(step: _Step) -> _Step:
-    """Makes `step` a method that runs with gradients enabled where the optimizer is differentiable, and disabled otherwise."""
+    """Wraps `step` so that it runs with gradients enabled if the optimizer is differentiable, and disabled otherwise."""
 
     @functools.wraps(step)
     def wrapper(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -81,17 +81,17 @@ def _use_grad_for_differentiable(step: _Step) -> _Step:
 
 
 def _profiled(name: str) -> AbstractContextManager[Any]:
-    """Returns a context that records `name`, where the profiler is loaded."""
+    """Returns a context that records `name` if the profiler is loaded."""
     profiler = sys.modules.get(f"{__name__.partition('.')[0]}.autograd.profiler")
     return profiler.record_function(name) if profiler else nullcontext()
 
 
 class Optimizer:
-    """The base class of optimizers, which change tensors by their gradients.
+    """The base class of optimizers, which update tensors by their gradients.
 
-    `params` are tensors, pairs of a name and a tensor, or dictionaries ("parameter groups") with the entry `params` and options for these.
-    `defaults` has the options of groups that lack them. Raises TypeError for parameters that are not tensors, and ValueError for none, for
-    those that are not leaves, and for those in two groups.
+    `params` are tensors, (name, tensor) pairs, or dictionaries ("parameter groups") with the key `params` and options for these. `defaults`
+    has the default options of groups. Raises TypeError for parameters that are not tensors, and ValueError for an empty list, for tensors
+    that are not leaves, and for tensors in two groups.
 
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
@@ -164,7 +164,7 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
     def _accelerator_graph_capture_health_check(self) -> None:
-        """Does nothing: there are no captured graphs of devices."""
+        """Does nothing: CUDA graphs are not supported."""
 
     _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
 
@@ -173,7 +173,7 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns the method `func` with the calls of the optimizer's hooks before and after it."""
+        """Wraps the method `func` with the hooks of the optimizer."""
 
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -204,34 +204,38 @@ class Optimizer:
             cls.step = patched  # type: ignore[method-assign]
 
     def register_step_pre_hook(self, hook: _Hook) -> RemovableHandle:
-        """Registers `hook(optimizer, args, kwargs)` to be called before `step`, which may return new `(args, kwargs)`; returns its handle."""
+        """Registers `hook(optimizer, args, kwargs)`, which is called before `step` and may return new `(args, kwargs)`; returns its handle."""
         return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: _Hook) -> RemovableHandle:
-        """Registers `hook(optimizer, args, kwargs)` to be called after `step`; returns its handle."""
+        """Registers `hook(optimizer, args, kwargs)`, which is called after `step`; returns its handle."""
         return _register(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: _Hook, prepend: bool = False) -> RemovableHandle:
-        """Registers `hook(optimizer)` to be called before `state_dict`; returns its handle."""
+        """Registers `hook(optimizer)`, which is called before `state_dict`; returns its handle."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: _Hook, prepend: bool = False) -> RemovableHandle:
-        """Registers `hook(optimizer, state_dict)` to be called after `state_dict`, which may return another one; returns its handle."""
+        """Registers `hook(optimizer, state_dict)`, which is called after `state_dict` and may return another dictionary; returns its
+        handle.
+        """
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: _Hook, prepend: bool = False) -> RemovableHandle:
-        """Registers `hook(optimizer, state_dict)` to be called before `load_state_dict`, which may return another one; returns its handle."""
+        """Registers `hook(optimizer, state_dict)`, which is called before `load_state_dict` and may return another dictionary; returns its
+        handle.
+        """
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: _Hook, prepend: bool = False) -> RemovableHandle:
-        """Registers `hook(optimizer)` to be called after `load_state_dict`; returns its handle."""
+        """Registers `hook(optimizer)`, which is called after `load_state_dict`; returns its handle."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def state_dict(self) -> StateDict:
-        """Returns `{"state": ..., "param_groups": ...}`: the state of each parameter by its number, and the options of the groups with the
-        numbers of their parameters.
+        """Returns `{"state": ..., "param_groups": ...}`: the state of each parameter by its index, and the options of the groups with the
+        indices of their parameters.
 
-        The tensors are those of the optimizer, not copies.
+        The tensors are not copied.
 
         >>> torch.optim.SGD([torch.ones(1)], lr=0.5).state_dict()["param_groups"][0]["params"]
         [0]
@@ -258,7 +262,7 @@ class Optimizer:
     def _process_value_according_to_param_policy(
         param: Tensor, value: Tensor, param_id: int, param_groups: list[dict[str, Any]], key: Hashable = None
     ) -> Tensor:
-        """Returns a tensor of a loaded state on the device of its parameter, and in its dtype where that is of floats."""
+        """Returns a tensor of a loaded state on the device of its parameter; floating-point tensors in its dtype."""
         if key == "step":
             group = next((group for group in param_groups if param_id in group["params"]), {})
             return value.to(dtype=float32, device=param.device) if group.get("capturable") or group.get("fused") else value
@@ -267,10 +271,10 @@ class Optimizer:
         return value.to(device=param.device)
 
     def load_state_dict(self, state_dict: StateDict) -> None:
-        """Takes over the options and the state of `state_dict`, which `state_dict()` of an optimizer for parameters of the same number and
-        order returned.
+        """Restores the options and the state of `state_dict`, which must come from an optimizer with the same number of parameters in each
+        group.
 
-        Tensors are converted to the dtype and the device of their parameters. Raises ValueError for groups of another number or size.
+        Tensors are converted to the dtype and the device of their parameters. Raises ValueError for other numbers of groups or parameters.
         """
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -311,8 +315,8 @@ class Optimizer:
             hook(self)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Removes the gradients of all parameters; with `set_to_none=False` fills them with zeros, detached from their graphs."""
-        if not hasattr(self, "_zero_grad_profile_name"):  # a wrapper of another optimizer that does not call __init__
+        """Sets the gradients of all parameters to None; with `set_to_none=False`, to zeros that are detached from the autograd graph."""
+        if not hasattr(self, "_zero_grad_profile_name"):  # a subclass that does not call __init__
             self._patch_step_function()
         with _profiled(self._zero_grad_profile_name):
             kept: list[Tensor] = []
@@ -333,7 +337,7 @@ class Optimizer:
                 grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Updates the parameters by their gradients. `closure` computes the loss again and returns it."""
+        """Updates the parameters by their gradients. `closure` recomputes the loss and returns it."""
         raise NotImplementedError
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -383,7 +387,7 @@ class Optimizer:
     def _group_tensors_by_device_and_dtype(
         tensorlistlist: list[list[Any]], with_indices: bool = False
     ) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
-        """Returns the rows of corresponding tensors by the device and the dtype of the first one of each row, with their indices."""
+        """Groups rows of corresponding tensors by the device and dtype of the first tensor of each row; returns them with their indices."""
         groups: dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]] = {}
         for i, row in enumerate(_rows(tensorlistlist)):
             lists, indices = groups.setdefault((row[0].device, row[0].dtype), ([[] for _ in tensorlistlist], []))

@@ -30,8 +30,9 @@ __all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(ListOptimizer):
-    """RMSprop: steps `lr * grad / (sqrt(v) + eps)`, where v is the running mean of squared gradients with the weight `alpha` of the past,
-    less the square of the mean of gradients where `centered` is set; with `momentum` the steps are accumulated."""
+    """RMSprop: `param -= lr * grad / (sqrt(v) + eps)`, where v is the moving average of squared gradients with decay `alpha`, minus the
+    square of the average gradient if `centered`; with `momentum` the updates are accumulated.
+    """
 
     def __init__(
         self,

@@ -16,9 +16,10 @@ __all__ = ["SGD", "sgd"]
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum: `v = momentum * v + (1 - dampening) * grad`, `param -= lr * v`.
+    """Stochastic gradient descent with momentum: `v = momentum * v + (1 - dampening) * grad`, `param -= lr * v`.
 
-    `weight_decay * param` is added to the gradient first; with `nesterov` the step is `grad + momentum * v`; with `maximize` it goes up.
+    `weight_decay * param` is added to the gradient first; with `nesterov` the update is `grad + momentum * v`; `maximize` maximizes the
+    objective. `fused=True` uses the fused operator.
 
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
@@ -63,7 +64,7 @@ class SGD(Optimizer):
 
     @_use_grad_for_differentiable
     def step(self, closure: Closure = None) -> Any:
-        """Updates the parameters; returns what `closure` returns."""
+        """Updates the parameters; returns the result of `closure`."""
         loss = evaluate(closure)
         for group in self.param_groups:
             params: Tensors = [param for param in group["params"] if param.grad is not None]

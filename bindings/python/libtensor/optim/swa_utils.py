@@ -1,4 +1,4 @@
-"""Averages of a model's parameters over its training: stochastic weight averaging and exponential moving averages."""
+"""Weight averaging during training: stochastic weight averaging and exponential moving averages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _is_inexact(values: Tensor) -> bool:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> _Averages:
-    """Returns a function that moves lists of averages to the present parameters by the part `1 - decay`, in place."""
+    """Returns a function that updates lists of exponential moving averages in place: `lerp(average, parameter, 1 - decay)`."""
     _check_decay(decay)
 
     @no_grad()
@@ -50,7 +50,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> _Averages:
 
 
 def get_swa_multi_avg_fn() -> _Averages:
-    """Returns a function that takes the present parameters into lists of equally weighted averages, in place."""
+    """Returns a function that adds the parameters to lists of equally weighted averages in place."""
 
     @no_grad()
     def swa_update(averaged_param_list: Tensors, current_param_list: Tensors, num_averaged: Tensor | int) -> None:
@@ -86,10 +86,10 @@ def get_swa_avg_fn() -> _Average:
 
 
 class AveragedModel(Module):
-    """A copy of `model` whose parameters are averages of the model's over the calls of `update_parameters`.
+    """A copy of `model` whose parameters are averages over the calls of `update_parameters`.
 
-    The average is equally weighted unless `avg_fn`, of one parameter, or `multi_avg_fn`, of lists, computes another one. `use_buffers`
-    averages buffers too, which are copied otherwise. The buffer `n_averaged` counts the calls.
+    The averages are equally weighted unless `avg_fn`, for one parameter, or `multi_avg_fn`, for lists, is given. `use_buffers` averages
+    buffers too; by default they are copied. The buffer `n_averaged` counts the calls.
 
     >>> model = torch.nn.Linear(1, 1)
     >>> averaged = torch.optim.swa_utils.AveragedModel(model)
@@ -123,7 +123,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Takes the parameters of `model` into the averages."""
+        """Adds the parameters of `model` to the averages."""
         lists = [chain(m.parameters(), m.buffers() if self.use_buffers else ()) for m in (self.module, model)]
         pairs = [(average, param.detach().to(average.device)) for average, param in zip(*lists, strict=False)]
         averages = [average.detach() for average, _ in pairs]
@@ -171,9 +171,9 @@ def update_bn(loader: Iterable[Any], model: Module, device: int | Device | None 
 
 
 class SWALR(LRScheduler):
-    """Moves the learning rate to `swa_lr` in `anneal_epochs` epochs, by a cosine or linearly, where it stays.
+    """Anneals the learning rate to `swa_lr` in `anneal_epochs` epochs, by a cosine or linearly, after which it is constant.
 
-    Raises ValueError for another strategy and a negative number of epochs.
+    Raises ValueError for another strategy and for a negative number of epochs.
     """
 
     def __init__(
@@ -195,12 +195,12 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _part(self, step: int) -> float:
-        """Returns how far the learning rate has moved after `step` steps, between 0 and 1."""
+        """Returns the fraction of the annealing after `step` steps, between 0 and 1."""
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return t if self._anneal_strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self) -> list[Any]:
-        """Returns the learning rates after `_step_count - 1` steps, from those of the step before."""
+        """Returns the learning rates after `_step_count - 1` steps, from those of the previous step."""
         self._check_called()
         step = self._step_count - 1
         if self.anneal_epochs == 0:

@@ -1,4 +1,4 @@
-"""Limits for gradients."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _by_device(tensors: list[Tensor]) -> dict[Any, list[Tensor]]:
 
 @no_grad()
 def get_total_norm(tensors: _Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:
-    """Returns the `norm_type`-norm of the norms of `tensors`: that of all their elements together.
+    """Returns the `norm_type`-norm of all elements of `tensors` together.
 
     With `error_if_nonfinite` a norm that is not finite raises RuntimeError. `foreach` has no effect.
     """
@@ -64,8 +64,8 @@ def clip_grads_with_norm_(parameters: _Tensors, max_norm: float, total_norm: Ten
 def clip_grad_norm_(
     parameters: _Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """Scales the gradients of `parameters` in place, so that the `norm_type`-norm of all together is `max_norm` at most, and returns the norm that
-    they had.
+    """Scales the gradients of `parameters` in place, so that the `norm_type`-norm of all together is at most `max_norm`, and returns the
+    norm before scaling.
 
     With `error_if_nonfinite` a norm that is not finite raises RuntimeError. `foreach` has no effect.
 
