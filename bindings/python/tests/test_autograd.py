@@ -480,3 +480,19 @@ def test_tensors_have_their_old_name():
     assert isinstance(x, torch.autograd.Variable) and not isinstance(1, torch.autograd.Variable)
     with pytest.raises(TypeError, match="list"):
         torch.autograd.Variable([1.0])
+
+
+def test_arguments_of_grad_by_position():
+    """`only_inputs` is deprecated and ignored; the arguments after it keep their positions."""
+    x, z = torch.ones(2, requires_grad=True), torch.ones(1, requires_grad=True)
+    y = (x * x).sum()
+    assert torch.autograd.grad(y, x, None, True, False, True)[0].tolist() == [2, 2]
+    assert torch.autograd.grad(outputs=y, inputs=x, retain_graph=True, create_graph=True, only_inputs=True)[0].requires_grad
+    with pytest.raises(RuntimeError, match="allow_unused=True"):
+        torch.autograd.grad(y, (x, z), None, True, False, True)
+    assert torch.autograd.grad(y, (x, z), None, True, False, True, True)[1] is None
+    assert torch.autograd.grad(y, (x, z), None, True, False, True, None, False, True)[1].tolist() == [0]
+    rows = torch.autograd.grad(x * x, x, torch.eye(2), True, False, True, None, True)[0]
+    assert rows.tolist() == [[2, 0], [0, 2]]
+    with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
+        assert torch.autograd.grad(y, x, only_inputs=False)[0].tolist() == [2, 2]

@@ -291,3 +291,58 @@ def test_helpers_of_checkpoints():
         first, second = module.create_selective_checkpoint_contexts(lambda *a: module.CheckpointPolicy.MUST_SAVE)
     with first, second, module.set_checkpoint_debug_enabled(True):
         assert module.get_device_states(x) == ([], [])
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("inside", [None, torch.bfloat16, torch.float16])
+def test_the_second_call_has_the_autocast_of_the_first(inside, outside, reentrant):
+    """The backward pass may run under another state of autocast than the call."""
+    seen = []
+
+    def state():
+        return torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled()
+
+    def function(x):
+        seen.append(state())
+        return torch.nn.functional.linear(x, w).exp()
+
+    results = []
+    for call in (function, lambda x: checkpoint(function, x, use_reentrant=reentrant)):
+        w, x = W.clone().requires_grad_(), torch.ones(2, 3, requires_grad=True)
+        with torch.autocast("cpu", inside or torch.bfloat16, enabled=inside is not None, cache_enabled=False):
+            out = call(x)
+        with torch.autocast("cpu", torch.bfloat16, enabled=outside):
+            before = state()
+            out.sum().backward()
+            assert state() == before
+        results.append((out.tolist(), w.grad.tolist(), x.grad.tolist()))
+    assert seen == [(inside is not None, inside or torch.bfloat16, False)] * 3
+    assert results[0] == results[1]
+
+
+def test_autocast_of_second_calls_within_others_and_after_errors():
+    def inner(x):
+        with torch.autocast("cpu", torch.float16):
+            return checkpoint(lambda x: x @ x, x, use_reentrant=False).float()
+
+    def failing(x):
+        if torch.is_grad_enabled() and calls:
+            raise ValueError("the second call")
+        calls.append(1)
+        return x @ x
+
+    calls = []
+    grads = []
+    for call in (lambda x: (inner(x) @ x).float(), lambda x: checkpoint(lambda x: (inner(x) @ x).float(), x, use_reentrant=False)):
+        x = W.clone().requires_grad_()
+        with torch.autocast("cpu", torch.bfloat16):
+            out = call(x)
+        out.sum().backward()
+        grads.append(x.grad.tolist())
+    assert grads[0] == grads[1]
+    with torch.autocast("cpu"):
+        out = checkpoint(failing, W.clone().requires_grad_(), use_reentrant=False)
+    with pytest.raises(ValueError, match="the second call"):
+        out.sum().backward()
+    assert not torch.is_autocast_enabled("cpu")

@@ -38,3 +38,22 @@ def test_dirichlet_backward_is_the_gradient_of_samples():
     weight = torch.arange(6.0, dtype=torch.float64).view(2, 3)
     (x * weight).sum().backward()
     assert torch.allclose(_Dirichlet_backward(x.detach(), a.detach(), weight), a.grad)
+
+
+@pytest.mark.parametrize("make", [lambda: d.Gamma(torch.tensor([0.5, 3.0]), 2.0), lambda: d.Chi2(torch.tensor([1.0, 4.0]))])
+def test_gamma_samples_of_a_generator(make):
+    def draw(method, seed):
+        return getattr(make(), method)((3,), generator=torch.Generator().manual_seed(seed))
+
+    torch.manual_seed(5)
+    want = make().sample((3,))
+    before = torch.get_rng_state()
+    for method in ("sample", "rsample"):
+        assert torch.equal(draw(method, 5), want) and not torch.equal(draw(method, 6), want)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("name", ["HalfCauchy", "HalfNormal"])
+def test_probabilities_by_name(name):
+    half = getattr(d, name)(torch.tensor(2.0))
+    assert torch.allclose(half.cdf(half.icdf(prob=torch.tensor([0.1, 0.9]))), torch.tensor([0.1, 0.9]))

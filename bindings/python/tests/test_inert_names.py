@@ -234,3 +234,17 @@ def test_all_of_every_public_module_names_what_it_has():
             module = importlib.import_module(found.name)
             names = set(getattr(module, "__all__", ())) - set(left)
             assert [name for name in sorted(names) if not hasattr(module, name)] == [], found.name
+
+
+def test_ranges_for_profilers_are_accepted():
+    @torch.cuda.nvtx.range("step {}", 1)
+    def step():
+        return 3
+
+    assert step() == step() == 3
+    with torch.cuda.nvtx.range("block"):
+        assert torch.cuda.nvtx.range_push("inner") == torch.cuda.nvtx.range_pop() == -2
+    torch.cuda.nvtx.mark("now")
+    torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("other thread"))
+    with pytest.raises(ValueError, match="as it is"), torch.cuda.nvtx.range("failing"):
+        raise ValueError("as it is")

@@ -524,3 +524,10 @@ def test_the_graph_names_the_parameter_itself():
     p.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf is p))
     (p * 2).sum().backward()
     assert seen == [True]
+
+
+def test_modules_repeat_what_is_registered_twice_on_request():
+    leaf = nn.Linear(1, 1)
+    net = nn.Sequential(leaf, nn.Sequential(leaf), leaf)
+    assert list(net.modules()) == [net, leaf, net[1]]
+    assert list(net.modules(remove_duplicate=False)) == list(net.modules(False)) == [net, leaf, net[1], leaf, leaf]

@@ -207,18 +207,23 @@ def trained(name, options, dtype=torch.float64, make=lambda values, dtype: nn.Pa
     return torch.cat([param.reshape(-1) for param in params])
 
 
-def assert_near(got, want, tolerance=1e-7):
+def assert_near(got, want, tolerance=1e-12):
     assert torch.allclose(got.detach().double(), torch.tensor(want, dtype=torch.float64), rtol=tolerance, atol=tolerance), (got.tolist(), want)
+
+
+def tolerance(name):
+    """Steps in float64 lose digits only where a factor is kept in the state in float32."""
+    return 1e-7 if name in ("ASGD", "NAdam") else 1e-12
 
 
 @pytest.mark.parametrize(("name", "formula", "options"), CASES, ids=IDS)
 def test_steps_follow_the_formula(name, formula, options):
-    want = expected(formula, options)
-    assert_near(trained(name, options), want)
-    assert_near(trained(name, options, foreach=True), want)
-    assert_near(trained(name, options, foreach=False), want)
+    want, digits = expected(formula, options), tolerance(name)
+    assert_near(trained(name, options), want, digits)
+    assert_near(trained(name, options, foreach=True), want, digits)
+    assert_near(trained(name, options, foreach=False), want, digits)
     assert_near(trained(name, options, dtype=torch.float32), want, 2e-5)
-    assert_near(trained(name, options, maximize=True), expected(formula, options, -1))
+    assert_near(trained(name, options, maximize=True), expected(formula, options, -1), digits)
     if name in FUSED:
         assert_near(trained(name, options, fused=True), want)
         assert_near(trained(name, options, fused=True, maximize=True), expected(formula, options, -1))
@@ -228,7 +233,7 @@ def test_steps_follow_the_formula(name, formula, options):
 @pytest.mark.parametrize(("name", "formula", "options"), CASES[:-2], ids=IDS[:-2])
 def test_a_learning_rate_in_a_tensor_counts_as_its_number(name, formula, options):
     lr = torch.tensor(options["lr"], dtype=torch.float64)
-    assert_near(trained(name, options | {"lr": lr}), expected(formula, options))
+    assert_near(trained(name, options | {"lr": lr}), expected(formula, options), tolerance(name))
 
 
 @pytest.mark.parametrize(("name", "formula", "options"), CASES, ids=IDS)

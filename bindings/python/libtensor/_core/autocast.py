@@ -5,6 +5,7 @@ module that of other device types, for each thread.
 import functools
 import threading
 import warnings
+from contextlib import contextmanager
 
 from .._base import dtypes as _dtypes
 from .._base.direct import function
@@ -207,6 +208,34 @@ class autocast:
 
         decorated.__script_unsupported = "@autocast() decorator is not supported in script mode"
         return decorated
+
+
+def autocast_state():
+    """Returns the state of autocast in the calling thread, for autocast_as()."""
+    return {kind: (enabled_for(kind), dtype_for(kind)) for kind in SERVED}, dict(kept.state), caches()
+
+
+@contextmanager
+def autocast_as(state):
+    """A context in which the state of autocast is one that autocast_state() returned."""
+    before = autocast_state()
+    restore_state(state)
+    increment()
+    try:
+        yield
+    finally:
+        if decrement() == 0:
+            clear_cache()
+        restore_state(before)
+
+
+def restore_state(state):
+    served, others, keeps_copies = state
+    for kind, (enabled, dtype) in served.items():
+        switch(kind, enabled)
+        set_dtype(kind, dtype)
+    kept.state = dict(others)
+    switch_cache(keeps_copies)
 
 
 def is_supported(kind, dtype):

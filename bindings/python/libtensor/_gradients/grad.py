@@ -224,16 +224,27 @@ def in_batches(outputs, inputs, grad_outputs, retain_graph, **others):
 
 
 def grad(
-    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, is_grads_batched=False, materialize_grads=False
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
 ):
     """Returns the gradients of `outputs` with respect to `inputs` as a tuple. Both are tensors or graph edges (autograd.graph.get_gradient_edge).
 
-    With `is_grads_batched` the first dimension of each of `grad_outputs`, and of each gradient, is a batch dimension.
+    With `is_grads_batched` the first dimension of each of `grad_outputs`, and of each gradient, is a batch dimension. `only_inputs` is deprecated
+    and ignored.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
     (tensor(6.),)
     """
+    if not only_inputs:
+        warn("only_inputs argument is deprecated and is ignored now (defaults to True); backward() accumulates other gradients", FutureWarning)
     if is_grads_batched:
         return in_batches(
             outputs, inputs, grad_outputs, retain_graph, create_graph=create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads

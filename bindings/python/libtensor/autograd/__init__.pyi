@@ -38,6 +38,7 @@ def grad(
     grad_outputs: Tensor | Sequence[Tensor | None] | None = ...,
     retain_graph: bool | None = ...,
     create_graph: bool = ...,
+    only_inputs: bool = ...,
     allow_unused: bool | None = ...,
     is_grads_batched: bool = ...,
     materialize_grads: bool = ...,

@@ -90,6 +90,10 @@ def __getattr__(name):
         from .amp import GradScaler as _loaded
 
         return globals()["amp"]
+    if name == "nvtx":
+        from .nvtx import mark as _loaded
+
+        return globals()["nvtx"]
     if not name.startswith("__"):
         from .._inert.cuda import NAMED
 

@@ -14,6 +14,7 @@ from .._devices.cuda_random import seed_all as seed_all
 from .._devices.cuda_random import set_rng_state as set_rng_state
 from .._devices.cuda_random import set_rng_state_all as set_rng_state_all
 from . import amp as amp
+from . import nvtx as nvtx
 
 class Stream:
     stream_id: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import Size, Tensor, as_tensor, digamma, finfo, lgamma, no_grad, xlogy
+from .. import Generator, Size, Tensor, as_tensor, digamma, finfo, lgamma, no_grad, xlogy
 from .._gen.gen_functions import standard_gamma as _standard_gamma  # type: ignore[attr-defined]
 from ..special import gammainc
 from . import constraints
@@ -42,9 +42,13 @@ class Gamma(ExponentialFamily):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Gamma:
         return self._expanded(Gamma, _instance, batch_shape, concentration=0, rate=0)
 
-    def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
+    def sample(self, sample_shape: Sequence[int] = Size(), generator: Generator | None = None) -> Tensor:
+        with no_grad():
+            return self.rsample(sample_shape, generator)
+
+    def rsample(self, sample_shape: Sequence[int] = Size(), generator: Generator | None = None) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value = _standard_gamma(self.concentration.expand(shape), generator=generator) / self.rate.expand(shape)
         with no_grad():
             value.detach().clamp_(min=finfo(value.dtype).tiny)  # the gradient of a number that underflows is that of the number
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import full_like, preserve_format, where
+from .. import full_like, preserve_format
 from .._core.tensor import Tensor
 from .._data.lists import foreach_add_, foreach_copy_, foreach_mul, foreach_mul_, foreach_sign
 from ._lists import Scalar, Tensors, check_capturable, check_lr, check_steps, gradients, new_step, number, real
@@ -84,7 +84,7 @@ def rprop(
     kept = []
     for product, size, grad in zip(foreach_mul(grads, prevs), step_sizes, grads, strict=True):
         turned = product < 0
-        factor = where(product > 0, etaplus, where(turned, etaminus, 1.0)).to(size.dtype)
+        factor = full_like(size, 1).masked_fill(product > 0, etaplus).masked_fill(turned, etaminus)
         size.copy_((size * factor).clamp(step_size_min, step_size_max))
         kept.append(grad.masked_fill(turned, 0))
     steps = foreach_sign(kept)

@@ -6,6 +6,7 @@ from contextlib import contextmanager, nullcontext
 from functools import wraps
 from threading import local
 
+from .._core.autocast import autocast_as, autocast_state
 from .._core.modes import inference_mode, is_grad_enabled, no_grad
 from .._core.tensor import Tensor
 from .._data.random import get_rng_state, set_rng_state
@@ -41,11 +42,11 @@ def checkpoint(
 ):
     """Returns `function(*args, **kwargs)` without saving its intermediate tensors for backward: the backward pass calls the function again.
 
-    Random numbers are the same in both calls, unless `preserve_rng_state` is False. With `use_reentrant` the function becomes one node of the graph,
-    which runs a nested backward pass: only tensors among `args` and leaves get gradients then, and autograd.grad() raises RuntimeError. `context_fn`
-    returns two context managers, for the first and the second call. `determinism_check="none"` disables the comparison of shapes, dtypes and devices
-    of the saved tensors of both calls. The second call is interrupted by an exception once all saved tensors are recomputed, unless `early_stop` is
-    False; set_checkpoint_early_stop() overrides it. `debug` is ignored.
+    Both calls have the same random numbers, unless `preserve_rng_state` is False, and the same state of autocast. With `use_reentrant` the
+    function becomes one node of the graph, which runs a nested backward pass: only tensors among `args` and leaves get gradients then, and
+    autograd.grad() raises RuntimeError. `context_fn` returns two context managers, for the first and the second call. `determinism_check="none"`
+    disables the comparison of shapes, dtypes and devices of the saved tensors of both calls. The second call is interrupted by an exception once
+    all saved tensors are recomputed, unless `early_stop` is False; set_checkpoint_early_stop() overrides it. `debug` is ignored.
 
     Without `function`, returns a decorator. `respect_saved_tensors_hooks` is accepted.
 
@@ -149,6 +150,7 @@ class Call:
     def __init__(self, function, args, kwargs, keeps_random, context, compares, stops):
         self.function, self.args, self.kwargs, self.context, self.compares, self.stops = function, args, kwargs, context, compares, stops
         self.state = get_rng_state() if keeps_random else None
+        self.autocast = autocast_state()
         self.count, self.made, self.ended = 0, {}, False
         self.taken = {}  # the number of the backward pass that recomputed the saved tensors last, by their position
         self.given = [(t, t._version) for t in (*args, *kwargs.values()) if isinstance(t, Tensor) and not t.is_inference()]
@@ -198,7 +200,8 @@ class Call:
 
         stop = Stop()
         try:
-            with inference_mode(False), drawing_from(self.state), saved_tensors_hooks(keep, lambda t: t), self.context:
+            keeping = saved_tensors_hooks(keep, lambda t: t)
+            with inference_mode(False), drawing_from(self.state), autocast_as(self.autocast), keeping, self.context:
                 self.function(*self.args, **self.kwargs)
         except Stop as found:
             if found is not stop:  # that of another call around this one
@@ -218,6 +221,7 @@ class Reentrant(Function):
     @staticmethod
     def forward(ctx, function, keeps_random, *args):
         ctx.function, ctx.state = function, get_rng_state() if keeps_random else None
+        ctx.autocast = autocast_state()
         ctx.others = [None if isinstance(t, Tensor) else t for t in args]
         ctx.places = [i for i, t in enumerate(args) if isinstance(t, Tensor)]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -234,7 +238,7 @@ class Reentrant(Function):
         args = list(ctx.others)
         for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[i] = t.detach().requires_grad_(t.requires_grad)
-        with inference_mode(False), drawing_from(ctx.state):
+        with inference_mode(False), drawing_from(ctx.state), autocast_as(ctx.autocast):
             made = ctx.function(*args)
         outputs = [made] if isinstance(made, Tensor) else list(made)
         live = [(t, g) for t, g in zip(outputs, grads, strict=True) if isinstance(t, Tensor) and t.requires_grad]
