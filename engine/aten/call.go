@@ -23,21 +23,24 @@ type Call struct {
 }
 
 // Run calls the operator with the current arguments.
-func (x *Call) Run(c Ctx) error { return x.run(c, reflect.ValueOf(x.whole)) }
+func (x *Call) Run(c Ctx) error { return x.run(c, x.whole) }
 
 // Steps runs the composition that the operator is.
 func (x *Call) Steps(c Ctx) error {
-	return x.run(c, reflect.ValueOf(x.steps).Elem().Field(fields()[x.method]))
+	return x.run(c, reflect.ValueOf(x.steps).Elem().Field(fields()[x.method]).Interface())
 }
 
 // run calls a function of the type of the dispatcher's method.
-func (x *Call) run(c Ctx, does reflect.Value) error {
+func (x *Call) run(c Ctx, does any) error {
+	if s, listed := signatures[reflect.TypeOf(does)]; listed {
+		return s.run(x, c, does)
+	}
 	given := make([]reflect.Value, 1, 1+len(x.Args))
 	given[0] = reflect.ValueOf(c)
 	for _, at := range x.Args {
 		given = append(given, reflect.ValueOf(at).Elem())
 	}
-	made := does.Call(given)
+	made := reflect.ValueOf(does).Call(given)
 	for i, at := range x.Results {
 		reflect.ValueOf(at).Elem().Set(made[i])
 	}
@@ -79,6 +82,9 @@ type Operator struct {
 // boxed is a function of the type of the dispatcher's method that has its calls go to a boxed one.
 func (o *Operator) boxed(does Boxed) reflect.Value {
 	of := reflect.TypeOf(o.whole)
+	if s, listed := signatures[of]; listed {
+		return reflect.ValueOf(s.box(o, does))
+	}
 	return reflect.MakeFunc(of, func(given []reflect.Value) []reflect.Value {
 		call := &Call{Operator: o, Args: make([]any, 0, len(given)-1), Results: make([]any, 0, of.NumOut()-1)}
 		for _, v := range given[1:] {
@@ -205,6 +211,31 @@ func tensorsIn(argument any) (all []*tensor.Tensor) {
 	return slices.DeleteFunc(all, func(t *tensor.Tensor) bool { return t == nil })
 }
 
+// AnyTensor returns whether a condition holds for an operand or an output.
+func (x *Call) AnyTensor(holds func(t *tensor.Tensor) bool) bool { return anyIn(x.Args, holds) }
+
+// AnyOperand returns whether a condition holds for an operand.
+func (x *Call) AnyOperand(holds func(t *tensor.Tensor) bool) bool {
+	return anyIn(x.Args[x.Outs:], holds)
+}
+
+// anyIn returns whether a condition holds for a tensor of the arguments. Unlike a list of the tensors, it allocates no memory.
+func anyIn(arguments []any, holds func(t *tensor.Tensor) bool) bool {
+	for _, v := range arguments {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			if *v != nil && holds(*v) {
+				return true
+			}
+		case *[]*tensor.Tensor, *[]ops.IndexItem:
+			if slices.ContainsFunc(tensorsIn(v), holds) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Written are the tensors that are written to.
 func (x *Call) Written() (all []*tensor.Tensor) {
 	for i, v := range x.Args {
@@ -217,13 +248,17 @@ func (x *Call) Written() (all []*tensor.Tensor) {
 
 // Put replaces the non-nil tensors of the arguments, including those in lists and indices. It returns a function that restores them.
 func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back func()) {
-	var undo []func()
+	type replaced struct {
+		at  **tensor.Tensor
+		was *tensor.Tensor
+	}
+	single, undo := make([]replaced, 0, len(x.Args)), []func(){}
 	for i, v := range x.Args {
 		switch v := v.(type) {
 		case **tensor.Tensor:
 			if was := *v; was != nil {
 				*v = change(i, was)
-				undo = append(undo, func() { *v = was })
+				single = append(single, replaced{v, was})
 			}
 		case *[]*tensor.Tensor:
 			was, changed := *v, slices.Clone(*v)
@@ -246,6 +281,9 @@ func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back fu
 		}
 	}
 	return func() {
+		for _, r := range single {
+			*r.at = r.was
+		}
 		for _, f := range undo {
 			f()
 		}

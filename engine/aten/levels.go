@@ -76,7 +76,11 @@ func init() {
 
 // transformed dispatches a call at the innermost level of its tensors, or of the transforms that affect random operators.
 func transformed(c Ctx, call *Call) error {
-	l := innermost(call.Tensors()...)
+	var l *tensor.Level
+	call.AnyTensor(func(t *tensor.Tensor) bool {
+		l = inner(l, t)
+		return false
+	})
 	if call.Is(Random) {
 		around := c.Level()
 		for around != nil && around.Forward {
@@ -181,9 +185,15 @@ func underWay(op, transform string, number int64) (*tensor.Level, error) {
 // innermost is the innermost level of some tensors, nil where none is a transform's.
 func innermost(tensors ...*tensor.Tensor) (l *tensor.Level) {
 	for _, t := range tensors {
-		if w := t.Wrapped(); w != nil && (l == nil || w.Level.Number > l.Number) {
-			l = w.Level
-		}
+		l = inner(l, t)
+	}
+	return l
+}
+
+// inner is the transform of t where that is inside l, else l, which may be nil.
+func inner(l *tensor.Level, t *tensor.Tensor) *tensor.Level {
+	if w := t.Wrapped(); w != nil && (l == nil || w.Level.Number > l.Number) {
+		return w.Level
 	}
 	return l
 }

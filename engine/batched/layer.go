@@ -67,7 +67,7 @@ func (b *batch) serve() {
 
 // sparse reports whether an operand that is the same for all examples is sparse.
 func (b *batch) sparse() bool {
-	return slices.ContainsFunc(b.Operands(), func(t *tensor.Tensor) bool { return t.Parts() != nil })
+	return b.AnyOperand(func(t *tensor.Tensor) bool { return t.Parts() != nil })
 }
 
 // steps runs the decomposition of a composite operator on all batch elements at once. If an intermediate op fails, because it depends on elements or
@@ -93,7 +93,7 @@ func (b *batch) steps() {
 
 // differentiated reports whether the call is recorded, or has operands with tangents.
 func (b *batch) differentiated() bool {
-	return slices.ContainsFunc(b.Operands(), func(t *tensor.Tensor) bool { return b.c.Recording() && t.SlopeWanted() || t.Dual() != nil })
+	return b.AnyOperand(func(t *tensor.Tensor) bool { return b.c.Recording() && t.SlopeWanted() || t.Dual() != nil })
 }
 
 // derived calls a composite operator with a derivative formula as a whole, for all batch elements or for each. Its decomposition would lose the

@@ -87,9 +87,10 @@ func (b *batch) text() bool {
 // each counts with the dimensions of one batch element.
 func (b *batch) pointwise() bool {
 	rank := 0
-	for _, t := range b.Tensors() {
+	b.AnyTensor(func(t *tensor.Tensor) bool {
 		rank = max(rank, t.Dim())
-	}
+		return false
+	})
 	for _, t := range b.Written() {
 		if t.Dim() < rank {
 			return false
