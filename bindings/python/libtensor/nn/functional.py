@@ -16,6 +16,7 @@ from .._gen.gen_nn_functional import log_softmax as _log_softmax
 from .._gen.gen_nn_functional import multi_head_attention_forward as _multi_head_attention_forward
 from .._gen.gen_nn_functional import softmax as _softmax
 from .._gen.gen_nn_functional import softmin as _softmin
+from .grouped_mm import grouped_mm  # noqa: F401
 from .interpolation import *  # noqa: F403
 from .linear_cross_entropy import LinearCrossEntropyOptions
 from .pooling import *  # noqa: F403

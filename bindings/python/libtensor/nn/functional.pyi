@@ -25,6 +25,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = ...,
     reduction: str = ...,
 ) -> Tensor: ...
+def grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: _dtype | None = ...) -> Tensor: ...
 def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,
