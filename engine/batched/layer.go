@@ -46,6 +46,8 @@ func (b *batch) serve() {
 	switch rule := rules[b.Name]; {
 	case b.Is(aten.Random):
 		b.draw()
+	case b.Is(aten.View) && b.inPlace():
+		b.reshapeInPlace()
 	case b.sparse(), b.Category == "quantized": // whose parts are no examples
 		b.loop(b.c)
 	case rule != nil && rule(b):
@@ -130,11 +132,25 @@ func (b *batch) beside(steps func()) {
 	b.set(b.self, nil)
 }
 
+// reshapeInPlace makes self the view that the operator returns.
+func (b *batch) reshapeInPlace() {
+	out := b.Args[0].(**tensor.Tensor)
+	*out = nil
+	b.serve()
+	*out = b.self
+	made := b.Keep(*b.Results[0].(**tensor.Tensor), nil)
+	b.Check(b.self.BecomeWrapped(b.Name, made))
+	b.set(b.self, nil)
+}
+
 // maps reports whether the transform maps over t.
 func (b *batch) maps(t *tensor.Tensor) bool {
 	w := t.Wrapped()
 	return w != nil && w.Level == b.level
 }
+
+// mapped reports whether the transform maps over one of the tensors of the call.
+func (b *batch) mapped() bool { return slices.ContainsFunc(b.Tensors(), b.maps) }
 
 // all are the examples of a tensor; one that is the same for all is itself.
 func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
@@ -156,23 +172,22 @@ func (b *batch) missing() error {
 func (b *batch) refused() error {
 	for i := range b.Outs {
 		if out, ok := b.Args[i].(**tensor.Tensor); ok && *out != nil && *out != b.self {
-			return status.Runtimef("%s: inside vmap: Batching rule not implemented for %s with out=; the fallback path doesn't work on out= or view ops. Call it without out", b.Name, b.Name)
+			return status.Runtimef("%s: inside vmap: Batching rule not implemented for aten::%s.out; the fallback path doesn't work on out= or view ops, and random operations have no batching rules for calling out variants. Call it without out", b.Name, b.Name)
 		}
 	}
 	for _, t := range b.written() {
 		switch {
-		case !b.maps(t) && b.Is(aten.Random) && len(b.Operands()) == 1:
+		case !b.maps(t) && b.Is(aten.Random) && !b.mapped():
 			if b.level.Randomness == "different" {
 				return status.Runtimef("%s: inside vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. The tensor, of sizes %v, is the same for "+
 					"all batch elements; make it of a tensor that is mapped over, as by zeros_like, or call an operator that makes a tensor, as rand_like", b.Name, t.Sizes())
 			}
+		case !b.maps(t) && b.Is(aten.Random) && b.level.Randomness != "different": // draw returns the error
 		case !b.maps(t):
-			return status.Runtimef("inside vmap inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that vmap maps over, and self, of sizes %v, is the "+
-				"same for all examples; use %s out of place, or make self of a tensor that is mapped over, as by zeros_like", t.Sizes(), b.Name)
+			return status.Runtimef("%s: inside vmap inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`: vmap maps over it, "+
+				"and self, of sizes %v, is the same for all examples; use %s out of place, or make self of a tensor that is mapped over, as by zeros_like", b.Name, t.Sizes(), strings.TrimSuffix(b.Name, "_"))
 		case slices.Contains([]string{"resize_", "resize_as_", "set_"}, b.Name):
 			return status.NotImplementedf("%s: inside vmap: a tensor has the sizes that it was made with; reshape and expand make another one", b.Name)
-		case b.Is(aten.View):
-			return status.NotImplementedf("%s: inside vmap: other sizes in place are not implemented; call %s", b.Name, strings.TrimSuffix(b.Name, "_"))
 		}
 	}
 	switch {

@@ -78,7 +78,7 @@ func (b *batch) drawSteps(outside aten.Ctx) {
 
 // drawOnce draws the same numbers for all batch elements.
 func (b *batch) drawOnce(outside aten.Ctx) {
-	mapped := slices.ContainsFunc(b.Tensors(), b.maps)
+	mapped := b.mapped()
 	others := slices.DeleteFunc(b.Operands(), func(t *tensor.Tensor) bool { return t == b.self })
 	switch {
 	case mapped && b.level.Size == 0:
@@ -110,6 +110,6 @@ func (b *batch) drawOnce(outside aten.Ctx) {
 			b.set(b.self, nil)
 		}
 	default:
-		b.Check(status.NotImplementedf("%s: inside vmap with randomness='same': numbers are drawn once, of what is the same for all examples; use 'different'", b.Name))
+		b.Check(status.Runtimef("%s: Vmap does not currently support same randomness with a batched tensor input, whose batch elements have different distributions; use randomness='different'", b.Name))
 	}
 }

@@ -1,8 +1,10 @@
 package batched
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -23,7 +25,7 @@ var rules = map[string]func(b *batch) bool{
 	"masked_fill": (*batch).filled, "as_strided_scatter": refused,
 	"copy_": (*batch).pointwise, "fill": (*batch).whole,
 	"new_empty": (*batch).sized, "new_zeros": (*batch).sized, "new_ones": (*batch).sized, "new_full": (*batch).sized,
-	"view": (*batch).reshaped, "reshape": (*batch).reshaped, "expand": (*batch).expanded, "broadcast_to": (*batch).expanded, "permute": (*batch).permuted,
+	"as_strided": (*batch).strided, "view": (*batch).reshaped, "reshape": (*batch).reshaped, "expand": (*batch).expanded, "broadcast_to": (*batch).expanded, "permute": (*batch).permuted,
 	"reshape_as": (*batch).viewed, "flatten": (*batch).viewed, "ravel": (*batch).viewed, "squeeze": (*batch).viewed, "t": (*batch).viewed, "T": (*batch).viewed, "H": (*batch).viewed,
 	"hsplit": (*batch).parted, "vsplit": (*batch).parted, "dsplit": (*batch).parted,
 	"matmul": (*batch).product, "mm": (*batch).product, "bmm": (*batch).product, "mv": (*batch).product, "dot": (*batch).product, "vdot": (*batch).product,
@@ -79,7 +81,7 @@ func (b *batch) text() bool {
 	back()
 	b.Check(err)
 	text := b.Results[0].(*string)
-	*text = "BatchedTensor of vmap, for each of:\n" + *text
+	*text = fmt.Sprintf("BatchedTensor(lvl=%d, bdim=0, value=\n    %s\n)", b.level.Depth(), strings.ReplaceAll(*text, "\n", "\n    "))
 	return true
 }
 

@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
-
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -56,6 +57,32 @@ func (b *batch) expanded() bool {
 	*size = append([]int64{b.level.Size}, *size...)
 	b.call(func(t *tensor.Tensor) *tensor.Tensor { return b.padded(b.all(t), pads) })
 	return true
+}
+
+// strided is the rule of as_strided, whose offset is that of the first batch element: the others lie as far from it as those of self. The elements
+// are those of one batch element alone.
+func (b *batch) strided() bool {
+	size, stride := b.Args[b.Place("size")].(*[]int64), b.Args[b.Place("stride")].(*[]int64)
+	if len(*size) != len(*stride) {
+		return false
+	}
+	all := b.self.Wrapped().Value
+	first := all.Behind().Offset()
+	begin := b.Args[b.Place("storage_offset")].(*ops.Int).Or(first)
+	last, end := first+furthest(b.self.Sizes(), b.self.Strides()), begin+furthest(*size, *stride)
+	if !slices.Contains(*size, 0) && (begin < first || end > last || b.self.Numel() == 0) {
+		b.Check(status.Runtimef("%s: sizes %v, strides %v and offset %d access memory outside of a batch element, whose %d elements are at %d to %d of the storage. This is not supported inside of vmap", b.Name, *size, *stride, begin, b.self.Numel(), first, last))
+	}
+	*size, *stride = append([]int64{b.level.Size}, *size...), append([]int64{all.Strides()[0]}, *stride...)
+	return b.direct()
+}
+
+// furthest returns the distance of the last element from the first one.
+func furthest(size, stride []int64) (n int64) {
+	for i, s := range size {
+		n += (s - 1) * stride[i]
+	}
+	return n
 }
 
 // permuted is the rule of permute.

@@ -20,6 +20,14 @@ type Level struct {
 	over       atomic.Bool
 }
 
+// Depth returns the number of transforms from the outermost one to l.
+func (l *Level) Depth() (n int) {
+	for ; l != nil; l = l.Outer {
+		n++
+	}
+	return n
+}
+
 // End marks the transform as finished.
 func (l *Level) End() { l.over.Store(true) }
 
@@ -161,6 +169,22 @@ func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 	t.kind, pair.kind = pair.kind, kind{}
 	t.device = primal.device
 	pair.Release()
+	return nil
+}
+
+// BecomeWrapped makes t, a tensor of a transform, the tensor other of the same transform.
+func (t *Tensor) BecomeWrapped(op string, other *Tensor) error {
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
+	if err := t.checkUnused(op, "get another geometry"); err != nil {
+		return err
+	}
+	w := t.Wrapped()
+	t.kind.state = other.Wrapped().share()
+	w.Value.Release()
+	w.Tangent.Release()
+	t.move(other.storage, other.dtype, other.sizes, other.strides, 0, other.numel, other.reach)
+	t.device = w.Value.device
 	return nil
 }
 

@@ -63,6 +63,8 @@ EXPORT PyObject *direct_tensor_base(void) {
       {"_h", T_ULONGLONG, offsetof(tensor, handle), 0, "The handle, which the object owns."},
       {"_base", T_OBJECT, offsetof(tensor, base), READONLY,
        "The tensor that this one is a view of, None for other tensors."},
+      {"_view_of", T_OBJECT, offsetof(tensor, base), 0,
+       "_base, for transforms that know the tensor outside that a result is a view of."},
       {0}};
   static PyType_Slot slots[] = {{Py_tp_members, members},
                                 {Py_tp_new, tensor_new},

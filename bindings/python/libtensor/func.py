@@ -45,9 +45,7 @@ class Evaluation:
         self.output = output
         self.operands = tensors(self.inputs)
         self.outputs = leaves(output)
-        for t in self.outputs:
-            if not isinstance(t, Tensor):
-                raise RuntimeError(f"{name}: expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
+        require_tensors(self.outputs, name)
         # Whether the results depend on other tensors than the inputs: then the derivatives do, too.
         self.connected = self.enabled and depends(parts(self.outputs), self.operands)
 
@@ -85,10 +83,21 @@ class Evaluation:
         return tree if self.connected else mapped(cut, tree)
 
 
+def require_tensors(outputs, name):
+    """Raises RuntimeError for results of a function that is differentiated that are not tensors, or if it has none."""
+    if not outputs or outputs == [None]:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output, but it returned no tensors")
+    for t in outputs:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, or structures of them, but got {type(t).__name__}")
+
+
 def positions(argnums, count, name):
     chosen = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(chosen, tuple) or not all(isinstance(i, int) for i in chosen):
-        raise RuntimeError(f"{name}: argnums must be an int or a tuple of ints, but got {argnums!r}")
+        raise RuntimeError(f"{name}: argnums must be int or Tuple of ints, but got {argnums!r}")
+    if not chosen:
+        raise RuntimeError(f"{name}: argnums must be non-empty, but got an empty tuple")
     for i in chosen:
         if not -count <= i < count:
             raise RuntimeError(f"{name}: got argnum={i}, but only {count} positional inputs")
@@ -178,7 +187,10 @@ def vjp(func, *primals, has_aux=False):
             if isinstance(flag, Tensor):
                 raise TypeError(f"vjp: argument '{name}' must be bool, not Tensor; give several cotangents as a tuple")
         if shape_of(cotangents) != shape_of(run.output):
-            raise RuntimeError("vjp: expected the cotangents to have the structure of the function's result")
+            raise RuntimeError(
+                f"vjp: Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"cotangents: {shape_of(cotangents)}, primal output: {shape_of(run.output)}"
+            )
         seeds = leaves(cotangents)
         again = is_grad_enabled() and (run.connected or any(t.requires_grad for t in parts(seeds))) if create_graph is None else create_graph
         made = run.gradients(run.outputs, seeds, again)
@@ -197,15 +209,18 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.),), (torch.tensor(2.),))
     (tensor(0.), tensor(2.))
     """
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, tuple):
-            raise RuntimeError(f"jvp(f, primals, tangents): expected {name} to be a tuple, but got {type(given).__name__}")
-    if shape_of(primals) != shape_of(tangents):
-        raise RuntimeError("jvp(f, primals, tangents): expected primals and tangents to have the same structure")
-    for t, vector in zip(leaves(primals), leaves(tangents), strict=True):
-        for given in (t, vector):
-            if not isinstance(given, Tensor):
-                raise RuntimeError(f"jvp(f, primals, tangents): expected tensors, or structures of them, but got {type(given).__name__}")
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"jvp(f, primals, tangents): Expected primals to be a tuple, but got {type(primals).__name__}")
+    if not isinstance(tangents, tuple) or shape_of(primals) != shape_of(tangents):
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure, "
+            f"but got {shape_of(primals)} and {shape_of(tangents)}"
+        )
+    if not leaves(primals):
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor")
+    for given in (*leaves(primals), *leaves(tangents)):
+        if not isinstance(given, Tensor):
+            raise RuntimeError(f"jvp(f, primals, tangents): Expected primals and tangents to only contain Tensors, but got {type(given).__name__}")
     around, outer = _f.transform_level(), levels.numbers
     try:
         number = _f.jvp_begin()
@@ -236,6 +251,7 @@ def differentiated(func, primals, tangents, number, strict, has_aux):
         if not (isinstance(output, tuple) and len(output) == 2):
             raise RuntimeError("jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is True")
         output, aux = output
+    require_tensors(leaves(output), "jvp(f, primals, tangents)")
     made = mapped(lambda t: slope(t, number, strict), output)
     output, aux = (mapped(lambda t: _f.jvp_primal(t, number) if isinstance(t, Tensor) else t, tree) for tree in (output, aux))
     return (output, made, aux) if has_aux else (output, made)
@@ -243,8 +259,6 @@ def differentiated(func, primals, tangents, number, strict, has_aux):
 
 def slope(t, number, strict):
     """Returns the tangent of a result of jvp's function, zeros if it has none."""
-    if not isinstance(t, Tensor):
-        raise RuntimeError(f"jvp(f, primals, tangents): expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
     made = _f.jvp_tangent(t, number)
     if made is None and strict:
         raise RuntimeError("jvp(f, primals, tangents): a result does not depend on the primals, which strict=True does not allow")
@@ -266,14 +280,14 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
             [0., 1.]])
     """
     if chunk_size is not None and chunk_size <= 0:
-        raise ValueError(f"jacrev: chunk_size must be positive, but is {chunk_size}")
+        raise ValueError(f"jacrev: `chunk_size` should be greater than 0. (got {chunk_size})")
 
     @wraps(func)
     def jacobian(*args, **kwargs):
-        run = Evaluation(lambda *given: func(*given, **kwargs), args, argnums, has_aux, "jacrev(f)(*args)")
+        run = Evaluation(lambda *given: func(*given, **kwargs), args, argnums, has_aux, "vjp(f, *primals)")
         real_alone("jacrev", "inputs", run.operands)
         real_alone("jacrev", "outputs", run.outputs)
-        run.seeded("jacrev(f)(*args)")
+        run.seeded("vjp(f, *primals)")
         made = run.finished(mapped(lambda output: refilled(run.inputs, rows(run, output, chunk_size)), run.output))
         return (made, run.finished(run.aux)) if has_aux else made
 
@@ -339,8 +353,10 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
             return func(*every, **kwargs)
 
         def pushed(*tangents):
-            output, made, *kept[:] = jvp(given, primals, refilled(primals, tangents), has_aux=has_aux)
+            output, made, *aux = jvp(given, primals, refilled(primals, tangents), has_aux=has_aux)
             real_alone("jacfwd", "outputs", tensors(output))
+            level = _f.transform_level()
+            kept[:] = mapped(lambda t: first(t, level), aux)
             return made
 
         def columns(made):
@@ -352,6 +368,11 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         return (made, kept[0]) if has_aux else made
 
     return jacobian
+
+
+def first(t, level):
+    """Returns the first batch element of a tensor that vmap's level `level` maps over; other values as they are."""
+    return _f.vmap_unwrap(t, 0, level)[0] if isinstance(t, Tensor) and _f.vmap_maps(t, level) else t
 
 
 def hessian(func, argnums=0):

@@ -75,7 +75,7 @@ def test_functorch():
     run("""
 import torch, functorch, functorch.compile
 from functorch import make_functional, make_functional_with_buffers, combine_state_for_ensemble, vmap, grad
-assert functorch.vmap is torch.func.vmap and functorch is torch._functorch
+assert functorch.vmap.__wrapped__ is torch.func.vmap and functorch.__name__.endswith("functorch")
 models = [torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).eval() for _ in range(4)]
 x = torch.rand(5, 3)
 f, params, buffers = combine_state_for_ensemble(models)
@@ -88,6 +88,67 @@ except RuntimeError as e:
     assert "has buffers" in str(e)
 else:
     raise AssertionError
+""")
+
+
+def test_modules_below_torch_functorch_leave_names_of_functorch():
+    run("""
+import functorch, torch._functorch.vmap, torch._functorch.make_functional, torch._functorch.functional_call, torch._functorch.eager_transforms
+for name in functorch.__all__:
+    assert callable(getattr(functorch, name)), name
+assert torch._functorch.vmap.vmap is torch.vmap
+""")
+
+
+def test_functorch_warns_that_its_transforms_are_deprecated():
+    run("""
+import functorch, torch, warnings
+for name in ("vmap", "grad", "grad_and_value", "jacrev", "jacfwd", "hessian", "functionalize"):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        getattr(functorch, name)(torch.sin)
+        getattr(torch.func, name)(torch.sin)
+    assert [w.category for w in seen] == [FutureWarning], name
+    assert f"Please use `torch.{'' if name == 'vmap' else 'func.'}{name}`" in str(seen[0].message), name
+""")
+
+
+def test_chunk_vmap():
+    run("""
+import torch
+from functorch.experimental import chunk_vmap
+x, calls = torch.rand(4, 5), []
+def f(x, scale):
+    calls.append(len(calls))
+    return x.sin() * scale
+for chunks in (1, 2, 3, 4, 7):
+    calls.clear()
+    torch.testing.assert_close(chunk_vmap(f, in_dims=(1, None), out_dims=1, chunks=chunks)(x, 2.0), x.sin() * 2)
+    assert len(calls) == len(x[0].chunk(chunks)), chunks
+""")
+
+
+def test_make_functional_keeps_ties():
+    run("""
+import torch
+from torch._functorch.make_functional import make_functional, make_functional_with_buffers
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+        self.b.weight = self.a.weight
+        self.register_buffer("c", torch.ones(3)); self.register_buffer("d", self.c)
+    def forward(self, x):
+        return self.b(self.a(x)) + self.c * self.d
+m, x = Tied(), torch.rand(2, 3)
+f, params, buffers = make_functional_with_buffers(m)
+assert len(params) == 3 and len(buffers) == 1
+torch.testing.assert_close(f(params, buffers, x), m(x))
+torch.testing.assert_close(f(params, (2 * buffers[0],), x), m(x) + 3)
+grads = torch.func.grad(lambda p: f(p, buffers, x).sum())(params)
+m(x).sum().backward()
+for grad, (name, p) in zip(grads, m.named_parameters()):
+    torch.testing.assert_close(grad, p.grad)
 """)
 
 

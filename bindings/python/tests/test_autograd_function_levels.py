@@ -330,3 +330,25 @@ def test_a_forward_that_takes_ctx_has_a_jvp_in_one_level():
 
 def test_a_level_that_no_argument_is_of_is_left_out():
     assert torch.equal(vmap(lambda x, y: Unsupported.apply(y, y) * x, (0, None))(X, W), plain(W, W) * X)
+
+
+def test_vmap_method_receives_structures_and_keyword_arguments():
+    seen = []
+
+    class Product(Function):
+        @staticmethod
+        def forward(x, others, *, scale):
+            return x * others[0] * others[1] * scale
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x, others, *, scale):
+            seen.append(in_dims)
+            return x * others[0] * others[1] * scale, 0
+
+    x = torch.rand(3)
+    assert torch.equal(vmap(lambda x: Product.apply(x, [x, x], scale=2.0))(x), x * x * x * 2.0)
+    assert seen == [(0, [0, 0])]

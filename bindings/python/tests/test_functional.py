@@ -195,13 +195,13 @@ def test_jacobians_are_real():
 
 
 def test_what_func_refuses():
-    with pytest.raises(RuntimeError, match="expected f to return a tensor, or a structure of tensors, but got float"):
+    with pytest.raises(RuntimeError, match="to return only tensors, or structures of them, but got float"):
         func.grad(lambda x: 3.0)(X)
     with pytest.raises(RuntimeError, match=r"expected f to return a scalar tensor, but got one of shape \(3,\)"):
         func.grad(lambda x: x)(X)
     with pytest.raises(RuntimeError, match="got argnum=1, but only 1 positional inputs"):
         func.grad(cubes, argnums=1)(X)
-    with pytest.raises(RuntimeError, match="expected primals to be a tuple"):
+    with pytest.raises(RuntimeError, match="Expected primals to be a tuple"):
         func.jvp(cubes, X, X)
     with pytest.raises(RuntimeError, match="floating point and complex dtype can require gradients"):
         func.grad(lambda x: x.sum())(torch.tensor([1, 2]))
@@ -236,3 +236,37 @@ def test_derivatives_that_go_on_inside_func():
     constant = functional.jacobian(lambda x: x**3, Y).sum()
     assert torch.equal(func.grad(lambda x: functional.jacobian(lambda y: y**3, Y).sum() * x.sum())(X), constant.expand(3))
     assert torch.equal(functional.jacobian(lambda x: x**3, X), torch.diag(3 * X**2))
+
+
+def test_auxiliary_tensors_inside_vmap():
+    def f(x):
+        return x.sin(), {"cos": x.cos(), "same": torch.ones(2)}
+
+    x = torch.rand(4, 3)
+    for jacobian in (func.jacfwd, func.jacrev, lambda f, has_aux: func.jacfwd(func.jacrev(f, has_aux=True), has_aux=True)):
+
+        def row(x, jacobian=jacobian):
+            made, aux = jacobian(f, has_aux=True)(x)
+            return made, aux["cos"], aux["same"]
+
+        made, cos, same = func.vmap(row)(x)
+        torch.testing.assert_close(cos, x.cos())
+        assert torch.equal(same, torch.ones(4, 2))
+        torch.testing.assert_close(made, torch.stack([jacobian(f, has_aux=True)(each)[0] for each in x]))
+
+
+def test_argnums():
+    for transform in (func.grad, func.jacrev, func.jacfwd):
+        for argnums, words in (((), "must be non-empty"), (0.0, "must be int or Tuple"), ([0], "must be int or Tuple"), ((0, -2), "must be unique")):
+            with pytest.raises(RuntimeError, match=words):
+                transform(lambda x, y: (x * y).sum(), argnums=argnums)(X, X)
+
+
+@pytest.mark.parametrize("result", [None, (), {}, []])
+def test_functions_without_results(result):
+    for transform in (func.jacrev, func.jacfwd, lambda f: func.vjp(f, X), lambda f: func.jvp(f, (X,), (X,))):
+        with pytest.raises(RuntimeError, match="Expected f to be a function that has non-empty output"):
+            made = transform(lambda x: result)
+            made(X)
+    with pytest.raises(RuntimeError, match="at least one Tensor"):
+        func.jvp(lambda: X, (), ())

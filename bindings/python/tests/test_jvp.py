@@ -356,8 +356,8 @@ REFUSED = [
     (lambda: jvp(torch.sin, (Z,), (T.long(),)), RuntimeError, "a tangent has the dtype of its primal, float64, but got int64"),
     (lambda: push(lambda x: setattr(torch.zeros(3, dtype=x.dtype), "data", x)), NotImplementedError, "tensors of a transform"),
     (lambda: jvp(torch.sin, (Z,), (T.to("meta"),)), RuntimeError, "a tangent is on the device of its primal"),
-    (lambda: jvp(torch.sin, (Z,), (1.0,)), RuntimeError, "expected tensors, or structures of them, but got float"),
-    (lambda: push(lambda x: 1.0), RuntimeError, "expected f to return a tensor, or a structure of tensors, but got float"),
+    (lambda: jvp(torch.sin, (Z,), (1.0,)), RuntimeError, "to only contain Tensors, but got float"),
+    (lambda: push(lambda x: 1.0), RuntimeError, "to return only tensors, or structures of them, but got float"),
     (lambda: jvp(lambda x: W, (Z,), (T,), strict=True), RuntimeError, "does not depend on the primals"),
 ]
 
@@ -525,5 +525,5 @@ def test_linearize():
         made = multiplied(t, torch.zeros_like(Z))
         assert torch.equal(made[0], t * 2 * Z) and torch.equal(made[1], t * Z.cos())
     assert torch.allclose(vmap(torch.func.linearize(torch.sin, Z)[1])(torch.eye(3, dtype=Z.dtype)), torch.diag(Z.cos()))
-    with pytest.raises(RuntimeError, match="primals and tangents to have the same structure"):
+    with pytest.raises(RuntimeError, match="primals and tangents to have the same python structure"):
         multiplied(T)

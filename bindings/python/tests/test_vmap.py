@@ -274,7 +274,24 @@ REFUSED = [
     (lambda: vmap(lambda x: x.tolist())(X), (RuntimeError, NotImplementedError), "tolist|storage|data pointer"),
     (lambda: vmap(lambda x: x.data_ptr())(X), RuntimeError, "data pointer"),
     (lambda: vmap(lambda x: torch.add(x, x, out=torch.zeros(4)))(V), RuntimeError, "out="),
-    (lambda: vmap(lambda x: x.unsqueeze_(0))(X.clone()), NotImplementedError, "in place are not implemented; call unsqueeze$"),
+    (lambda: vmap(lambda x: x.unsqueeze_(7))(X.clone()), IndexError, "out of range"),
+    (lambda: vmap(lambda x: x, out_dims="a")(V), ValueError, "`out_dims` must be an int, None or a python collection of ints"),
+    (
+        lambda: vmap(lambda x: torch.normal(x, x.abs()), randomness="same")(V),
+        RuntimeError,
+        "Vmap does not currently support same randomness with a batched tensor input",
+    ),
+    (lambda: vmap(lambda x: torch.zeros(4).bernoulli_(x))(V * 0), RuntimeError, "called random operation while in randomness error mode"),
+    (
+        lambda: vmap(lambda x: torch.zeros(4).bernoulli_(x), randomness="same")(V * 0),
+        RuntimeError,
+        "Vmap does not currently support same randomness with a batched tensor input",
+    ),
+    (
+        lambda: vmap(lambda x: torch.zeros(4).bernoulli_(x), randomness="different")(V * 0),
+        RuntimeError,
+        "a Tensor `other` in extra_args that has more elements than `self`",
+    ),
     (lambda: vmap(lambda x: x.resize_(2))(X.clone()), NotImplementedError, "reshape and expand make another"),
     (
         lambda: vmap(lambda x: torch.zeros(4).uniform_(), randomness="different")(X),
@@ -286,7 +303,7 @@ REFUSED = [
         NotImplementedError,
         "vmap is not implemented for quantized tensors",
     ),
-    (lambda: vmap(lambda x: x.as_strided((2,), (1,)))(X), NotImplementedError, "as_strided is not implemented for batched tensors"),
+    (lambda: vmap(lambda x: x.as_strided((2,), (1000,)))(X), RuntimeError, "outside of a batch element.*This is not supported inside of vmap"),
     (lambda: vmap(lambda x: x)(X.to_sparse()), (RuntimeError, NotImplementedError), "sparse"),
     (lambda: vmap(lambda x: x)(V.rename("N", "C")), (RuntimeError, NotImplementedError), "named"),
     (lambda: vmap(lambda x: x)(torch.quantize_per_tensor(V.float(), 0.1, 0, torch.qint8)), (RuntimeError, NotImplementedError), "quantized"),
@@ -507,7 +524,9 @@ def test_functions_of_the_program():
 def test_it_prints():
     said = []
     vmap(lambda t: said.append(repr(t)) or t)(torch.ones(2, 2))
-    assert "vmap" in said[0] and "1., 1." in said[0]
+    assert said == ["BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[1., 1.],\n            [1., 1.]])\n)"]
+    vmap(vmap(lambda t: said.append(repr(t)) or t), in_dims=1)(torch.ones(1, 2, 1))
+    assert said[1].startswith("BatchedTensor(lvl=2, bdim=0, value=\n    BatchedTensor(lvl=1, bdim=0, value=\n        tensor([[[1.]],")
 
 
 def test_metadata_are_those_of_an_example():

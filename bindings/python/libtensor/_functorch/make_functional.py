@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..func import functional_call, stack_module_state
@@ -15,34 +15,56 @@ __all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for
 class FunctionalModule(Module):
     """A module as a function of its parameters, in the order of `Module.parameters()`, and the module's arguments."""
 
-    def __init__(self, stateless_model: Module, param_names: Sequence[str]) -> None:
+    def __init__(self, stateless_model: Module, param_names: Sequence[str], tied_names: Mapping[str, Sequence[str]] | None = None) -> None:
         super().__init__()
         self.stateless_model = stateless_model
-        self.param_names = tuple(param_names)
+        self.param_names, self.tied_names = tuple(param_names), dict(tied_names or {})
 
     def forward(self, params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        return functional_call(self.stateless_model, dict(zip(self.param_names, params, strict=True)), args, kwargs)
+        return _call(self, self.param_names, params, args, kwargs)
 
 
 class FunctionalModuleWithBuffers(Module):
     """A module as a function of its parameters, its buffers, and the module's arguments."""
 
-    def __init__(self, stateless_model: Module, param_names: Sequence[str], buffer_names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        stateless_model: Module,
+        param_names: Sequence[str],
+        buffer_names: Sequence[str],
+        tied_names: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         super().__init__()
         self.stateless_model = stateless_model
-        self.param_names, self.buffer_names = tuple(param_names), tuple(buffer_names)
+        self.param_names, self.buffer_names, self.tied_names = tuple(param_names), tuple(buffer_names), dict(tied_names or {})
 
     def forward(self, params: Sequence[Any], buffers: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        state = dict(zip((*self.param_names, *self.buffer_names), (*params, *buffers), strict=True))
-        return functional_call(self.stateless_model, state, args, kwargs)
+        return _call(self, (*self.param_names, *self.buffer_names), (*params, *buffers), args, kwargs)
 
 
-def _split(model: Module, is_detached: bool) -> tuple[Module, dict[str, Any], dict[str, Any]]:
-    """Returns a copy of a module without memory, and its parameters and buffers by name."""
+def _call(function: Any, names: Sequence[str], values: Sequence[Any], args: Any, kwargs: Any) -> Any:
+    """Calls the module of a function with values under names, and under the other names of tied tensors."""
+    state = dict(zip(names, values, strict=True))
+    state |= {other: state[name] for name, others in function.tied_names.items() for other in others}
+    return functional_call(function.stateless_model, state, args, kwargs, tie_weights=False)
+
+
+def _find_tied(model: Module) -> dict[str, list[str]]:
+    """Returns the further names of the tensors that a module has under several names, by their first name: copies to meta are not tied."""
+    first: dict[int, str] = {}
+    tied: dict[str, list[str]] = {}
+    for name, t in (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)):
+        if first.setdefault(id(t), name) != name:
+            tied.setdefault(first[id(t)], []).append(name)
+    return tied
+
+
+def _split(model: Module, is_detached: bool) -> tuple[Module, dict[str, Any], dict[str, Any], dict[str, list[str]]]:
+    """Returns a copy of a module without memory, its parameters and buffers by name, and the further names of tied ones."""
     params, buffers = dict(model.named_parameters()), dict(model.named_buffers())
     if is_detached:
         params = {name: p.detach() for name, p in params.items()}
-    return copy.deepcopy(model).to("meta"), params, buffers
+    return copy.deepcopy(model).to("meta"), params, buffers, _find_tied(model)
 
 
 def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[FunctionalModule, tuple[Any, ...]]:
@@ -50,22 +72,23 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
 
     Raises RuntimeError for a module with buffers.
 
-    >>> f, params = torch._functorch.make_functional(torch.nn.Linear(2, 1))
+    >>> f, params = torch._functorch.make_functional.make_functional(torch.nn.Linear(2, 1))
     >>> f(params, torch.ones(3, 2)).shape
     torch.Size([3, 1])
     """
-    stateless, params, buffers = _split(model, disable_autograd_tracking)
+    stateless, params, buffers, tied = _split(model, disable_autograd_tracking)
     if buffers:
         raise RuntimeError("make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.")
-    return FunctionalModule(stateless, list(params)), tuple(params.values())
+    return FunctionalModule(stateless, list(params), tied), tuple(params.values())
 
 
 def make_functional_with_buffers(
     model: Module, disable_autograd_tracking: bool = False
 ) -> tuple[FunctionalModuleWithBuffers, tuple[Any, ...], tuple[Any, ...]]:
     """Returns a module as a function of its parameters and buffers, the parameters, and the buffers."""
-    stateless, params, buffers = _split(model, disable_autograd_tracking)
-    return FunctionalModuleWithBuffers(stateless, list(params), list(buffers)), tuple(params.values()), tuple(buffers.values())
+    stateless, params, buffers, tied = _split(model, disable_autograd_tracking)
+    function = FunctionalModuleWithBuffers(stateless, list(params), list(buffers), tied)
+    return function, tuple(params.values()), tuple(buffers.values())
 
 
 def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[FunctionalModuleWithBuffers, tuple[Any, ...], tuple[Any, ...]]:
@@ -73,5 +96,5 @@ def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[FunctionalModu
 
     Raises RuntimeError for no modules, for different classes, and for modules in different modes."""
     params, buffers = stack_module_state(list(models))
-    function = FunctionalModuleWithBuffers(copy.deepcopy(models[0]).to("meta"), list(params), list(buffers))
+    function = FunctionalModuleWithBuffers(copy.deepcopy(models[0]).to("meta"), list(params), list(buffers), _find_tied(models[0]))
     return function, tuple(params.values()), tuple(buffers.values())

@@ -174,7 +174,7 @@ class Function:
     def apply(cls, *args, **kwargs):
         """Calls forward, and adds a node to the autograd graph if an argument requires grad."""
         if cls.setup_context is not Function.setup_context:
-            args, kwargs = bound(cls.forward, args, kwargs), {}
+            args, kwargs = bound(cls.forward, args, kwargs)
         if SUBINTERPRETER and is_grad_enabled() and any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
             raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
         if level := innermost(args):
@@ -183,10 +183,10 @@ class Function:
 
 
 def bound(forward, args, kwargs):
-    """Returns the arguments of a call by position, with the defaults of forward."""
+    """Returns the arguments of a call by position, and the keyword-only ones by name, with the defaults of forward."""
     arguments = signature(forward).bind(*args, **kwargs)
     arguments.apply_defaults()
-    return arguments.args
+    return arguments.args, arguments.kwargs
 
 
 # The call of a Function from C, which replaces the method above: that one binds arguments and handles transforms first, and calls this

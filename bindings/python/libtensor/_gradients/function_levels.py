@@ -8,7 +8,7 @@ from .._core.modes import no_grad
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .forward import level_of, pushed
-from .vmap import leaves, refilled, shape_of, spread
+from .vmap import leaves, mapped, refilled, shape_of, spread
 
 # Sets the transform level of the thread to the enclosing one, and restores the returned level.
 lower_transform = getter("tensor_lower_transform", c_uint32, c_int64)
@@ -49,13 +49,13 @@ def at_level(level, cls, args, kwargs, base, applied):
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. "
             f"Please override and implement the vmap staticmethod or set generate_vmap_rule=True."
         )
-    dims = tuple(0 if isinstance(arg, Tensor) and _f.vmap_maps(arg, level) else None for arg in args)
-    given = [arg if d is None else _f.vmap_unwrap(arg, d, level) for arg, d in zip(args, dims, strict=True)]
-    size = next(t.shape[0] for t, d in zip(given, dims, strict=True) if d is not None)
+    dims = mapped(lambda arg: 0 if isinstance(arg, Tensor) and _f.vmap_maps(arg, level) else None, tuple(args))
+    given = mapped(lambda arg, d: arg if d is None else _f.vmap_unwrap(arg, d, level), tuple(args), dims)
+    size = next(t.shape[0] for t, d in zip(leaves(given), leaves(dims), strict=True) if d is not None)
     info = VmapInfo(size, _f.vmap_randomness(level))
     with Around(level):
-        made = by_rule(cls, base, info, dims, given) if cls.generate_vmap_rule else cls.vmap(info, dims, *given)
-    return over_examples(cls, made, level, args, given)
+        made = by_rule(cls, base, info, dims, given) if cls.generate_vmap_rule else cls.vmap(info, dims, *given, **kwargs)
+    return over_examples(cls, made, level, leaves(tuple(args)), leaves(given))
 
 
 class Around:

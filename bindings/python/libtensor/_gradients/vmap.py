@@ -113,12 +113,17 @@ class Mapping:
             level = _f.vmap_begin(size, randomness)
             wrapped = [t if d is None else _f.vmap_wrap(t, d, level) for t, d in zip(given, self.dims, strict=True)]
             output = self.func(*refilled(self.args, wrapped), **kwargs)
-            dims = self.placed(output)
-            return refilled(output, [self.unwrapped(t, d, level) for t, d in zip(leaves(output), dims, strict=True)]), dims
+            dims, outside = self.placed(output), {id(w): t for w, t in zip(wrapped, given, strict=True)}
+            return refilled(output, [self.unwrapped(t, d, level, outside) for t, d in zip(leaves(output), dims, strict=True)]), dims
         finally:
             _f.transform_leave(around)
 
     def placed(self, output):
+        if not all(d is None or isinstance(d, int) for d in leaves(self.out_dims)):
+            raise ValueError(
+                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python collection of ints representing "
+                "where in the outputs the vmapped dimension should appear."
+            )
         single = not isinstance(output, (tuple, list, deque, dict))
         out_dims = self.out_dims[0] if single and isinstance(self.out_dims, tuple) and len(self.out_dims) == 1 else self.out_dims
         dims = spread(out_dims, output)
@@ -129,7 +134,7 @@ class Mapping:
             )
         return dims
 
-    def unwrapped(self, t, d, level):
+    def unwrapped(self, t, d, level, outside):
         if not isinstance(t, Tensor):
             if d is None:
                 return t
@@ -138,7 +143,15 @@ class Mapping:
                 "Did you mean to set out_dims= to None for output?"
             )
         if d is not None:
-            return _f.vmap_unwrap(t, d, level)
+            n = t.dim() + 1
+            if not -n <= d < n:
+                name = f"vmap({self.name}, ..., out_dims={self.out_dims})"
+                raise IndexError(f"{name}: Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+            made = _f.vmap_unwrap(t, d, level)
+            base = outside.get(id(t if t._base is None else t._base))
+            if base is not None and base.__class__ is made.__class__:
+                made._view_of = base if base._base is None else base._base
+            return made
         if _f.vmap_maps(t, level):
             raise ValueError(f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None")
         return t

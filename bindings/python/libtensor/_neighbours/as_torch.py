@@ -19,7 +19,7 @@ from .._base.imported import when_imported
 from .._base.torch_names import ROOT, TORCH, from_torch, is_within, to_torch
 
 VERSION = "2.15.0+libtensor"  # the version of PyTorch that libtensor implements
-FUNCTORCH = "functorch"  # the top-level package, an alias of libtensor._functorch
+FUNCTORCH = "functorch"  # the top-level package, an alias of libtensor._functorch.functorch
 STAYS = "_rebuild_"  # functions that pickles of tensors call, and PyTorch lacks
 NUMPY = ("__array_function__", "__array_ufunc__")  # NumPy protocols that PyTorch's tensors do not implement: NumPy functions return arrays
 LOADERS = ("multiprocessing.spawn", "loky.backend.spawn", "joblib.externals.loky.backend.spawn")
@@ -56,7 +56,7 @@ class Finder:
     @classmethod
     def find_spec(cls, name, path=None, target=None):
         if is_within(name, TORCH) or is_within(name, FUNCTORCH):
-            spec = find_own(from_torch(name) if is_within(name, TORCH) else f"{ROOT}._{name}")
+            spec = find_own(from_torch(name) if is_within(name, TORCH) else f"{ROOT}._functorch.{name}")
             if spec is None:
                 return absent().find_spec(name)
             found = ModuleSpec(name, Loader(spec, name), origin=spec.origin)

@@ -1,6 +1,6 @@
 """Names of functorch.compile: graphs are not compiled."""
 
-from .._inert import refuse
+from ..._inert import refuse
 
 __all__ = refuse(
     globals(),
