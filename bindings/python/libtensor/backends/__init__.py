@@ -1,4 +1,4 @@
-"""What the library is built with. Settings of software that it does not use are kept, and change nothing."""
+"""Settings of the libraries that PyTorch uses. Those of libraries that libtensor does not use are stored without effect."""
 
 from . import cpu, cuda, cudnn, cusparselt, kleidiai, mha, miopen, mkl, mkldnn, mps, nnpack, openmp, opt_einsum, quantized, xnnpack
 
@@ -9,9 +9,9 @@ fp32_precision = "none"
 
 
 def flags_frozen():
-    """False: the settings can be changed."""
+    """Returns False: the settings can be changed."""
     return False
 
 
 def disable_global_flags():
-    """Accepted: the settings can be changed throughout."""
+    """Accepted without effect: the settings can always be changed."""

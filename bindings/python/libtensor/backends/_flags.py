@@ -1,4 +1,4 @@
-"""Flags of software that the library does not use: they are kept, and can be set for a while."""
+"""Flags of libraries that libtensor does not use: they are stored without effect."""
 
 import sys
 from contextlib import contextmanager
@@ -7,9 +7,10 @@ PRECISIONS = ("ieee", "tf32", "bf16", "none")
 
 
 class Precision:
-    """How exactly a kind of operator computes with float32: ieee, tf32, bf16, or none for the setting above it. Kept, without effect.
+    """The precision of a kind of operator in float32: ieee, tf32, bf16, or none for that of the parent setting. Stored without effect.
 
-    Raises RuntimeError for another value, AttributeError for another attribute."""
+    Raises RuntimeError for another value, AttributeError for another attribute.
+    """
 
     def __init__(self, precision="none"):
         object.__setattr__(self, "fp32_precision", precision)
@@ -23,8 +24,9 @@ class Precision:
 
 
 def settable(module, names):
-    """The functions set_flags and flags of a module: the first sets the attributes `names` to its arguments, except to None, and returns what
-    they were; the second is a context manager that does so, with defaults by name, until it ends."""
+    """Returns the functions set_flags and flags of a module: the first sets the attributes `names` to its arguments, except None, and
+    returns their previous values; the second is a context manager that does so, with defaults by name.
+    """
     module, defaults = sys.modules[module], dict(names)
 
     def set_flags(*args, **kwargs):

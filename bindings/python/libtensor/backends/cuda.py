@@ -1,4 +1,4 @@
-"""Whether the library can use CUDA devices, and how they multiply matrices and compute attention."""
+"""Availability of CUDA devices, and settings of matrix products and attention."""
 
 from contextlib import contextmanager
 
@@ -23,7 +23,7 @@ class Products:
 
     @property
     def fp32_precision(self):
-        """How float32 is multiplied: tf32, or ieee where set_float32_matmul_precision is "highest"."""
+        """The precision of float32 products: tf32, or ieee if set_float32_matmul_precision is "highest"."""
         return "tf32" if self.allow_tf32 else "ieee"
 
     @fp32_precision.setter
@@ -34,7 +34,7 @@ class Products:
 
     @property
     def allow_tf32(self):
-        """Whether factors of float32 may be rounded to TF32: set_float32_matmul_precision says so too."""
+        """Whether float32 operands may be rounded to TF32; set_float32_matmul_precision sets it too."""
         return _f.get_float32_matmul_precision() != "highest"
 
     @allow_tf32.setter
@@ -57,7 +57,7 @@ def _prefer(kind, names, backend):
 
 
 def preferred_linalg_library(backend=None):
-    """The name of the library that linear algebra on CUDA devices was asked to take, which is kept and changes nothing.
+    """Returns the linear algebra library that was requested for CUDA devices, which is stored without effect.
 
     >>> torch.backends.cuda.preferred_linalg_library("cusolver")
     'cusolver'
@@ -68,77 +68,77 @@ def preferred_linalg_library(backend=None):
 
 
 def preferred_blas_library(backend=None):
-    """The name of the library that products on CUDA devices were asked to take, which is kept and changes nothing."""
+    """Returns the BLAS library that was requested for CUDA devices, which is stored without effect."""
     return _prefer("blas", ("default", "cublas", "cublaslt", "hipblaslt", "ck"), backend)
 
 
 def is_built():
-    """True when the library finds a CUDA device that it can use."""
+    """Returns whether the library finds a CUDA device that it supports."""
     return count("cuda") > 0
 
 
-# Attention has one kernel: which ones may be used is kept, and changes nothing.
+# Attention has one kernel: settings of its backends are stored without effect.
 _allowed = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "reduction": False}
 
 
 def flash_sdp_enabled():
-    """What enable_flash_sdp has set."""
+    """Returns the setting of enable_flash_sdp."""
     return _allowed["flash"]
 
 
 def enable_flash_sdp(enabled):
-    """Keeps whether flash attention may be used."""
+    """Stores whether flash attention may be used, without effect."""
     _allowed["flash"] = enabled
 
 
 def mem_efficient_sdp_enabled():
-    """What enable_mem_efficient_sdp has set."""
+    """Returns the setting of enable_mem_efficient_sdp."""
     return _allowed["mem_efficient"]
 
 
 def enable_mem_efficient_sdp(enabled):
-    """Keeps whether memory-efficient attention may be used."""
+    """Stores whether memory-efficient attention may be used, without effect."""
     _allowed["mem_efficient"] = enabled
 
 
 def math_sdp_enabled():
-    """What enable_math_sdp has set."""
+    """Returns the setting of enable_math_sdp."""
     return _allowed["math"]
 
 
 def enable_math_sdp(enabled):
-    """Keeps whether attention may be computed by products and softmax."""
+    """Stores whether attention may be computed by products and softmax, without effect."""
     _allowed["math"] = enabled
 
 
 def cudnn_sdp_enabled():
-    """What enable_cudnn_sdp has set."""
+    """Returns the setting of enable_cudnn_sdp."""
     return _allowed["cudnn"]
 
 
 def enable_cudnn_sdp(enabled):
-    """Keeps whether attention of cuDNN may be used."""
+    """Stores whether cuDNN's attention may be used, without effect."""
     _allowed["cudnn"] = enabled
 
 
 def fp16_bf16_reduction_math_sdp_allowed():
-    """What allow_fp16_bf16_reduction_math_sdp has set."""
+    """Returns the setting of allow_fp16_bf16_reduction_math_sdp."""
     return _allowed["reduction"]
 
 
 def allow_fp16_bf16_reduction_math_sdp(enabled):
-    """Keeps whether attention by products and softmax may sum in 16 bits; it sums in 32."""
+    """Stores whether attention may sum in 16 bits, without effect: it sums in float32."""
     _allowed["reduction"] = enabled
 
 
 def is_flash_attention_available():
-    """False: the kernel of attention is the library's own."""
+    """Returns False: there is no separate kernel of flash attention."""
     return False
 
 
 @contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """Sets which kernels of attention may be used, until it ends."""
+    """A context manager that sets the backends of attention, without effect."""
     before = dict(_allowed)
     _allowed.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

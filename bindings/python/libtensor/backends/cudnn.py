@@ -1,4 +1,4 @@
-"""cuDNN is not used; its settings are kept."""
+"""cuDNN is not used; its settings are stored."""
 
 from ._flags import Precision, settable
 
@@ -17,7 +17,7 @@ def is_available():
 
 
 def version():
-    """None: there is no cuDNN."""
+    """Returns None: there is no cuDNN."""
     return None
 
 

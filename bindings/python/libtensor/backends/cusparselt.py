@@ -6,10 +6,10 @@ def is_available():
 
 
 def version():
-    """None: there is no cuSPARSELt."""
+    """Returns None: there is no cuSPARSELt."""
     return None
 
 
 def get_max_alg_id():
-    """None: there is no cuSPARSELt."""
+    """Returns None: there is no cuSPARSELt."""
     return None

@@ -1,14 +1,14 @@
-"""Whether attention layers may take a faster path in inference, which is kept: they have one kernel."""
+"""The setting of the fast path of attention layers in inference, which is stored without effect."""
 
 _enabled = True
 
 
 def get_fastpath_enabled():
-    """What set_fastpath_enabled has set; True at first."""
+    """Returns the setting of set_fastpath_enabled; True by default."""
     return _enabled
 
 
 def set_fastpath_enabled(value):
-    """Keeps the setting."""
+    """Stores the setting."""
     global _enabled
     _enabled = value

@@ -1,4 +1,4 @@
-"""MIOpen is not used; its setting is kept."""
+"""MIOpen is not used; its setting is stored."""
 
 from ._flags import settable
 

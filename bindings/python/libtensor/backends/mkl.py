@@ -6,7 +6,7 @@ VERBOSE_OFF, VERBOSE_ON = 0, 1
 
 
 class verbose(_verbose):
-    """Accepted: there are no calls of MKL to write about."""
+    """Accepted without effect: MKL is not used."""
 
 
 def is_available():

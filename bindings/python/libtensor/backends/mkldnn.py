@@ -1,4 +1,4 @@
-"""oneDNN is not used; its settings are kept."""
+"""oneDNN is not used; its settings are stored."""
 
 from ._flags import Precision, settable
 
@@ -13,7 +13,7 @@ set_flags, flags = settable(__name__, {"enabled": False, "deterministic": False,
 
 
 class verbose:
-    """Accepted: there are no calls of oneDNN to write about."""
+    """Accepted without effect: oneDNN is not used."""
 
     def __init__(self, level):
         self.level = level

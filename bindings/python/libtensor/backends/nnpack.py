@@ -1,4 +1,4 @@
-"""NNPACK is not used; its setting is kept."""
+"""NNPACK is not used; its setting is stored."""
 
 from ._flags import settable
 

@@ -1,4 +1,4 @@
-"""The order of products in einsum, which the library chooses itself: opt_einsum is not used, and its settings are kept."""
+"""The order of products in einsum, which the library chooses: opt_einsum is not used, and its settings are stored."""
 
 from ._flags import settable
 
@@ -11,5 +11,5 @@ def is_available():
 
 
 def get_opt_einsum():
-    """None: opt_einsum is not used."""
+    """Returns None: opt_einsum is not used."""
     return None

@@ -1,4 +1,4 @@
-"""The engine of quantized operators: the library has one."""
+"""The engine of quantized operators, of which there is one."""
 
 import sys
 from types import ModuleType
@@ -7,7 +7,7 @@ supported_engines = ["none"]
 
 
 class _Module(ModuleType):
-    """The module, whose attribute `engine` takes the name of an engine that there is."""
+    """The type of the module, whose attribute `engine` accepts supported engines only."""
 
     @property
     def engine(self):

@@ -1,4 +1,4 @@
-"""Graphs of functions and modules: `symbolic_trace` records the calls of a function, `GraphModule` runs them again."""
+"""Graphs of functions and modules: `symbolic_trace` records the calls of a function, `GraphModule` executes them."""
 
 from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from .graph import CodeGen, Graph

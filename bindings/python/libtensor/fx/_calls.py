@@ -1,6 +1,7 @@
-"""How PyTorch calls functions with proxies: their names in graphs and generated code, and which arguments are positional.
+"""PyTorch's calls of functions with proxies: their names in graphs and generated code, and their positional arguments.
 
-PyTorch's functions written in Python pass their optional arguments by name, with their defaults. Others pass the arguments as they are.
+PyTorch's functions that are written in Python pass optional arguments by name, with their defaults. Other functions pass the arguments
+unchanged.
 """
 
 import ast
@@ -189,7 +190,7 @@ def torch_name(function: Any) -> str | None:
 
 
 def public_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the function that programs call for one that it calls in turn, by its name."""
+    """Returns the public function for a private one that it calls, by its name."""
     name, module = getattr(function, "__name__", None), getattr(function, "__module__", None)
     below = below_root(module) if isinstance(module, str) else None
     found = getattr(sys.modules.get(f"{ROOT}.{below}".rstrip("."), None), name or "", None) if below is not None else None

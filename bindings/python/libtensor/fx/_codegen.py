@@ -1,4 +1,4 @@
-"""The Python source of a graph."""
+"""Generation of the Python source of a graph."""
 
 import enum
 import math
@@ -21,7 +21,7 @@ ARITHMETIC = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "
 BITWISE = {"lshift": "<<", "rshift": ">>", "and_": "&", "or_": "|", "xor": "^"}
 IN_PLACE = {"i" + name.rstrip("_"): f"{{}} {sign}= {{}}" for name, sign in (ARITHMETIC | BITWISE).items() if name != "div"}
 
-# The functions of the module operator that code and proxies write as operators.
+# Functions of the module operator that are written as operators.
 reflectable_magic_methods = {name: f"{{}} {sign} {{}}" for name, sign in (ARITHMETIC | BITWISE).items()} | {"getitem": "{}[{}]"}
 magic_methods = {name: f"{{}} {sign} {{}}" for name, sign in COMPARISONS.items()} | UNARY | reflectable_magic_methods
 inplace_methods = IN_PLACE | {"setitem": "{}[{}] = {}"}
@@ -38,7 +38,7 @@ class PythonCode:
 
 
 def common_globals() -> dict[str, Any]:
-    """Returns the globals that all generated code has."""
+    """Returns the globals of all generated code."""
     return {
         "inf": math.inf,
         "nan": math.nan,
@@ -51,7 +51,7 @@ def common_globals() -> dict[str, Any]:
 
 
 def common_imports() -> dict[str, str]:
-    """Returns the statements that import these globals, in a process that has the package under its name here."""
+    """Returns the import statements for these globals, in a process that has the package under its present name."""
     root = "torch" if sys.modules.get("torch") is sys.modules[ROOT] else ROOT
     return {
         "inf": "from math import inf",
@@ -65,7 +65,7 @@ def common_imports() -> dict[str, str]:
 
 
 class _Writer:
-    """Writes statements, and gathers the globals that they need."""
+    """Writes statements, and collects the globals that they need."""
 
     def __init__(self, namespace: Namespace, root_module: str) -> None:
         self.globals: dict[str, Any] = {}
@@ -172,7 +172,7 @@ class _Writer:
 
 
 class CodeGen:
-    """Writes the function of a graph. Subclasses change the parameters, what the function does first, and what it returns."""
+    """Generates the function of a graph. Subclasses change its parameters, first statements and result."""
 
     _body_transformer: Callable[[list[str]], list[str]] | None = None
     _func_name = "forward"
@@ -265,7 +265,7 @@ def last_uses(nodes: list[Node]) -> dict[Node, list[Node]]:
 
 
 def _write_trace(node: Node, before: str, body: list[str]) -> str:
-    """Adds a comment with the line that a node was traced at, where it differs from that of the node before."""
+    """Adds a comment with the source line of a node, if it differs from that of the node before."""
     trace = node.stack_trace
     lines = [line.strip() for line in trace.strip().splitlines()] if trace else []
     at = next((i for i in range(len(lines) - 1, -1, -1) if re.match(r'File ".*", line \d+', lines[i])), None)
@@ -282,7 +282,7 @@ def _write_trace(node: Node, before: str, body: list[str]) -> str:
 
 @dataclass
 class _PyTreeInfo:
-    """The parameters of a function whose arguments contain the inputs of the graph, and how."""
+    """The parameters of a function, and the positions of the graph's inputs in its arguments."""
 
     orig_args: list[str]
     in_spec: Any

@@ -1,4 +1,4 @@
-"""What a trace replaces while it runs: methods of modules, and functions that are nodes of the graph."""
+"""Replacements during a trace: methods of modules, and functions that are nodes of the graph."""
 
 import builtins
 import functools
@@ -21,7 +21,7 @@ def find_proxy(*values: Any) -> Proxy | None:
 
 
 def make_node_of(function: Callable[..., Any], method: str | None = None) -> Callable[..., Any]:
-    """Returns a function whose calls with proxies are nodes of the graph."""
+    """Returns a function whose calls with proxies become nodes of the graph."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -38,7 +38,7 @@ def make_node_of(function: Callable[..., Any], method: str | None = None) -> Cal
 
 
 class Patcher:
-    """Replaces attributes and globals until the end of the with statement."""
+    """A context manager that replaces attributes and globals."""
 
     def __init__(self) -> None:
         self.undo: list[Callable[[], None]] = []
@@ -77,7 +77,7 @@ class Patcher:
         return is_new
 
     def patch_wrapped(self) -> None:
-        """Replaces the functions and methods that programs have registered by wrap()."""
+        """Replaces the functions and methods that are registered by wrap()."""
         for (_, name), values in list(wrapped_functions.items()):
             function = values.get(name, getattr(builtins, name, None))
             if function is not None and name != "__class__":

@@ -28,7 +28,7 @@ from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 __all__ = ["PH", "PHBase", "PHWithMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 ROOT = __name__.partition(".")[0]
-# Names that tracers of packages use.
+# Names that tracers of other packages use.
 FunctionType, _Patcher = types.FunctionType, Patcher
 _orig_module_call, _orig_module_getattr = Module.__call__, Module.__getattr__
 LEAVES = tuple(f"{root}.{name}" for root in (ROOT, "torch") for name in ("nn", "ao.nn"))
@@ -90,19 +90,20 @@ def _annotation(function: Any, name: str) -> Any:
 
 
 def _takes_positional(function: Any, count: int) -> Any:
-    """Returns a function with the code of another one that takes `count` arguments by position: those by name only, *args and **kwargs too, which
-    are proxies then."""
+    """Returns a function with the code of another one that takes `count` positional arguments, including keyword-only ones, *args and
+    **kwargs, which are proxies.
+    """
     code = function.__code__
     code = code.replace(co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~VARIABLE)
     return types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
 
 
 class Tracer(TracerBase):
-    """Traces functions and modules: `trace(root)` returns their graph. Subclasses override `is_leaf_module`, which modules are single nodes, and
-    other methods.
+    """Traces functions and modules: `trace(root)` returns their graph. Subclasses override `is_leaf_module`, which selects the modules that
+    are single nodes, and other methods.
 
-    Functions in `autowrap_functions`, and those of the modules in `autowrap_modules`, are nodes where they are called with proxies. With
-    `param_shapes_constant` the sizes of parameters are numbers.
+    Functions in `autowrap_functions`, and those of the modules in `autowrap_modules`, are nodes if they are called with proxies. With
+    `param_shapes_constant` the sizes of parameters are constants.
     """
 
     def __init__(
@@ -301,7 +302,7 @@ class Tracer(TracerBase):
             self._collect_tensor_attributes(below, [*prefix, key])
 
     def trace(self, root: Module | Callable[..., Any], concrete_args: Any = None) -> Graph:
-        """Returns the graph of a module or function. `concrete_args` maps names of parameters to values that the graph is specialized for."""
+        """Returns the graph of a module or function. `concrete_args` maps names of parameters to constant values."""
         with _tracing():
             if isinstance(root, Module):
                 self.root: Module = root

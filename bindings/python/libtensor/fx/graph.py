@@ -246,7 +246,7 @@ class Graph:
     # ------------------------------------------------------------------------------------------------------------ changes
 
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:
-        """Makes new nodes be inserted before `n`, before the first node without it; in a with statement until its end."""
+        """Sets the insertion point before `n`, by default before the first node; as a context manager, until its end."""
         if n is None:
             return self.inserting_after(self._root)
         if n.graph is not self:
@@ -254,7 +254,7 @@ class Graph:
         return _InsertPoint(self, n.prepend)
 
     def inserting_after(self, n: Node | None = None) -> _InsertPoint:
-        """Makes new nodes be inserted behind `n`, behind the last node without it; in a with statement until its end."""
+        """Sets the insertion point after `n`, by default after the last node; as a context manager, until its end."""
         if n is None:
             return self.inserting_before(self._root)
         if n.graph is not self:
@@ -301,8 +301,9 @@ class Graph:
         return removed
 
     def lint(self) -> None:
-        """Checks the graph: nodes are used behind their definition and in this graph only, names are distinct, and the owning module has the
-        modules and attributes. Raises RuntimeError, or ValueError for a module or attribute."""
+        """Checks the graph: nodes are used after their definition and only in this graph, names are distinct, and the owning module has the
+        modules and attributes. Raises RuntimeError, or ValueError for a module or attribute.
+        """
         seen_names: set[str] = set()
         seen: set[Node] = set()
 
@@ -353,7 +354,7 @@ class Graph:
                 node._repr_fn = function
 
     def set_codegen(self, codegen: CodeGen) -> None:
-        """Sets the writer of the code."""
+        """Sets the code generator."""
         self._codegen = codegen
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Modules whose forward() is generated of a graph."""
+"""Modules whose forward() is generated from a graph."""
 
 import builtins
 import copy
@@ -18,10 +18,10 @@ from .graph import Graph
 __all__ = ["GraphModule", "reduce_graph_module"]
 
 _counter = itertools.count()
-default_tracer: list[Any] = []  # the class Tracer, whose file imports this one
+default_tracer: list[Any] = []  # the class Tracer, whose module imports this one
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # in meta: attributes that copies keep
 HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks")
-# What copies have of the original, which is no part of the state of all modules.
+# Attributes that copies have in addition to the state of modules.
 KEPT = ("_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", *HOOKS)
 
 
@@ -160,10 +160,10 @@ def _make_call(cls: Any, inner: Any) -> Callable[..., Any]:
 
 
 class GraphModule(Module):
-    """A module whose forward() is generated of a graph. `graph` is the graph: after changes, `recompile()` writes forward() again. `code` is the
-    source.
+    """A module whose forward() is generated from a graph. `graph` is the graph: after changes, `recompile()` generates forward() again.
+    `code` is its source.
 
-    `root` is the module that has the submodules, parameters and buffers which the graph uses, or a dictionary of them by dotted names.
+    `root` is the module that has the submodules, parameters and buffers of the graph, or a dictionary of them by dotted names.
     """
 
     __jit_unused_properties__ = ["graph"]
@@ -225,7 +225,7 @@ class GraphModule(Module):
         return self._code
 
     def recompile(self) -> PythonCode:
-        """Writes forward() of the graph again, after changes of it."""
+        """Generates forward() from the changed graph."""
         if isinstance(self._graph._codegen, _PyTreeCodeGen):
             self._in_spec = self._graph._codegen.pytree_info.in_spec
             self._out_spec = self._graph._codegen.pytree_info.out_spec
@@ -247,8 +247,9 @@ class GraphModule(Module):
     # --------------------------------------------------------------------------------------------------------- submodules
 
     def add_submodule(self, target: str, m: Module) -> bool:
-        """Adds a module under a dotted name, with modules without parameters on the way. Returns whether it could: whether no attribute on the way
-        is no module."""
+        """Adds a module under a dotted name, and creates missing parents. Returns whether it succeeded: False if an attribute of the path
+        is not a module.
+        """
         *path, field = target.split(".")
         module: Module = self
         for name in path:

@@ -1,4 +1,4 @@
-"""Interpreter runs a graph node by node; Transformer makes another graph of it."""
+"""Interpreter executes a graph node by node; Transformer creates a new graph from it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -152,8 +152,9 @@ class _TransformerTracer(Tracer):
 
 
 class Transformer(Interpreter):
-    """Makes another module of a GraphModule: `transform()` returns it. Subclasses override the methods of the kinds of nodes; they take proxies, and
-    the calls that they make with them are the nodes of the new graph."""
+    """Creates a new module from a GraphModule: `transform()` returns it. Subclasses override the methods of the kinds of nodes; they take
+    proxies, and their calls with proxies are the nodes of the new graph.
+    """
 
     def __init__(self, module: GraphModule) -> None:
         super().__init__(module)

@@ -1,4 +1,4 @@
-"""The pool of multiprocessing, whose processes are sent tensors in shared memory."""
+"""Pools of processes to which tensors are sent in shared memory."""
 
 from __future__ import annotations
 

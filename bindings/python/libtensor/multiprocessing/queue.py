@@ -1,4 +1,4 @@
-"""The queues of multiprocessing, through which tensors go in shared memory."""
+"""Queues that send tensors in shared memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tensors and storages are pickled for another process."""
+"""Pickling of tensors and storages for other processes."""
 
 from __future__ import annotations
 

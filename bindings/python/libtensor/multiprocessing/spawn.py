@@ -1,4 +1,4 @@
-"""Processes that run one function with their number, of which the first that fails ends the others."""
+"""Starts processes that call a function with their index; if one fails, the others are terminated."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = [
     *("ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException", "SpawnContext", "spawn", "start_processes"),
 ]
 
-PATIENCE = 30.0  # seconds that processes have for their end after SIGTERM before they get SIGKILL
+PATIENCE = 30.0  # seconds between SIGTERM and SIGKILL
 
 
 class ProcessException(Exception):
-    """A process failed: `error_index` is its number, `error_pid` its id."""
+    """A process failed: `error_index` is its index, `error_pid` its process ID."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int) -> None:
         super().__init__(msg)
@@ -36,11 +36,11 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """A process raised an exception. The message has its traceback."""
+    """A process raised an exception. The message contains its traceback."""
 
 
 class ProcessExitedException(ProcessException):
-    """A process ended by a signal, `signal_name`, or with an exit code that is not 0."""
+    """A process was terminated by a signal, `signal_name`, or exited with a nonzero code."""
 
     def __init__(self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None) -> None:
         super().__init__(msg, error_index, error_pid)
@@ -51,11 +51,11 @@ class ProcessExitedException(ProcessException):
 
 
 def _run(function: Callable[..., Any], number: int, args: tuple[Any, ...], error_file: str) -> None:
-    """Calls the function in the new process, and leaves the traceback of an exception in a file."""
+    """Calls the function in the new process, and writes the traceback of an exception to a file."""
     try:
         function(number, *args)
     except KeyboardInterrupt:
-        pass  # of the terminal, which the parent gets as well
+        pass  # Ctrl-C in the terminal, which the parent receives as well
     except Exception:
         with open(error_file, "wb") as file:
             pickle.dump(traceback.format_exc(), file)
@@ -63,7 +63,7 @@ def _run(function: Callable[..., Any], number: int, args: tuple[Any, ...], error
 
 
 class ProcessContext:
-    """Processes of start_processes that run."""
+    """The running processes of start_processes."""
 
     def __init__(self, processes: list[Any], error_files: list[str]) -> None:
         self.processes, self.error_files = processes, error_files
@@ -76,8 +76,8 @@ class ProcessContext:
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Waits up to `timeout` seconds for the next process to end. Returns whether all have ended.
 
-        When a process fails, ends the others, by SIGTERM and `grace_period` seconds later by SIGKILL. Raises ProcessRaisedException for an
-        exception, ProcessExitedException for a signal or an exit code.
+        If a process fails, terminates the others by SIGTERM, and by SIGKILL after `grace_period` seconds. Raises ProcessRaisedException for
+        an exception, ProcessExitedException for a signal or an exit code.
         """
         if not self.sentinels:
             return True
@@ -130,7 +130,7 @@ class ProcessContext:
 
 
 class SpawnContext(ProcessContext):
-    """Processes of spawn that run."""
+    """The running processes of spawn."""
 
 
 def start_processes(
@@ -142,9 +142,9 @@ def start_processes(
     start_method: str = "spawn",
 ) -> ProcessContext | None:
     """Calls `fn(i, *args)` in `nprocs` new processes, for i from 0, and waits for them; with `join=False`, returns their ProcessContext
-    instead. `start_method` is one of multiprocessing. `daemon` processes end with this one.
+    instead. `start_method` is a start method of multiprocessing. `daemon` processes are terminated when this one exits.
 
-    Raises ProcessRaisedException or ProcessExitedException if a process fails, after ending the others.
+    Raises ProcessRaisedException or ProcessExitedException if a process fails, after terminating the others.
     """
     init_reductions()
     context: Any = multiprocessing.get_context(start_method)
@@ -176,7 +176,7 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Calls `fn(i, *args)` in `nprocs` processes that are started by spawn. See start_processes."""
+    """Calls `fn(i, *args)` in `nprocs` processes with the start method "spawn". See start_processes."""
     if start_method != "spawn":
         warnings.warn(
             f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:\n\t\t"

@@ -1,4 +1,4 @@
-"""Helpers under the names of torch.utils. Modules that take time to import are loaded when they are first asked for."""
+"""Helpers under the names of torch.utils. Modules that take time to import are loaded on first access."""
 
 import importlib as _importlib
 
@@ -27,7 +27,7 @@ __all__ = ["checkpoint", "deterministic", "dlpack", "hooks", "set_module", "swap
 
 
 def set_module(obj, mod):
-    """Sets the name of the module that a function or class says it is of."""
+    """Sets `__module__` of a function or class."""
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 def context_decorator(ctx: Any, func: Any) -> Any:
-    """Returns `func` inside of a new context `ctx()` for each call, or, of a generator function, for each step of the generator. `ctx` may
-    be a context manager, which is entered each time. Raises RuntimeError for a class together with a function that makes contexts."""
+    """Wraps `func` in a new context `ctx()` for each call, or, for a generator function, for each step. `ctx` may be a context manager,
+    which is entered each time. Raises RuntimeError for a class together with a function that creates contexts.
+    """
     if callable(ctx) and hasattr(ctx, "__enter__"):
         raise RuntimeError(
             f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), making it ambiguous which interface to use."

@@ -1,4 +1,4 @@
-"""Groups of tensors for operators over lists."""
+"""Grouping of tensors for operators on lists."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ TensorListList = list[list[Tensor | None]]
 
 
 def _get_foreach_kernels_supported_devices() -> list[str]:
-    """Returns the types of devices on which operators over lists take one call."""
+    """Returns the device types on which operators on lists are one call."""
     return ["cuda", "xpu", "mtia"]
 
 
 def _get_fused_kernels_supported_devices() -> list[str]:
-    """Returns the types of devices that fused optimizers support."""
+    """Returns the device types that fused optimizers support."""
     return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia"]
 
 
@@ -27,10 +27,10 @@ def _group_tensors_by_device_and_dtype(tensorlistlist: TensorListList, with_indi
 
 
 def _device_has_foreach_support(device: Any) -> bool:
-    """Returns whether operators over lists are PyTorch's default on a device."""
+    """Returns whether operators on lists are PyTorch's default on a device."""
     return device.type in (*_get_foreach_kernels_supported_devices(), "cpu")
 
 
 def _has_foreach_support(tensors: list[Tensor], device: Any) -> bool:
-    """Returns whether tensors can be operands of operators over lists."""
+    """Returns whether tensors can be operands of operators on lists."""
     return _device_has_foreach_support(device) and all(t is None or isinstance(t, Tensor) for t in tensors)

@@ -1,4 +1,4 @@
-"""Names of the protocol __torch_dispatch__, which libtensor does not have: calls take no way below __torch_function__."""
+"""Names of the protocol __torch_dispatch__, which libtensor does not implement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ __all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass", "is_traceable_w
 
 
 class TorchDispatchMode:
-    """A class to derive from. Its context manager raises NotImplementedError: `torch.overrides.TorchFunctionMode` is called for each function."""
+    """A base class. Its context manager raises NotImplementedError: use `torch.overrides.TorchFunctionMode`, which is called for each
+    function.
+    """
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         pass

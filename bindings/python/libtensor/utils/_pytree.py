@@ -89,7 +89,7 @@ class GetAttrKey:
 
 
 class NodeDef(NamedTuple):
-    """How a class of containers is flattened and made again."""
+    """The functions that flatten and unflatten a class of containers."""
 
     type: Any
     flatten_fn: FlattenFn
@@ -192,8 +192,9 @@ def register_dataclass(
     drop_field_names: list[str] | None = None,
     serialized_type_name: str | None = None,
 ) -> None:
-    """Makes instances of a dataclass nodes. Children are the values of `field_names`, by default all fields that `__init__` takes; fields
-    that are None are left out. `drop_field_names` are made again by their defaults. Raises ValueError for other classes and fields."""
+    """Registers a dataclass as a node. Children are the values of `field_names`, by default all fields that `__init__` takes; fields that
+    are None are omitted. `drop_field_names` are restored from their defaults. Raises ValueError for other classes and fields.
+    """
     if field_names is None:
         if not dataclasses.is_dataclass(cls):
             raise ValueError(f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a dataclass.")
@@ -647,7 +648,7 @@ def _predicate(of: Any) -> IsLeaf:
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[FnAny], FnAny]:
-    """Returns a decorator of functions of leaves, which then return leaves of other types, or for which the predicate is false, as they are."""
+    """Returns a decorator for functions of leaves, which then return leaves of other types, or for which the predicate is False, unchanged."""
     applies = _predicate(type_or_types_or_pred)
 
     def wrap(func: FnAny) -> FnAny:
@@ -695,8 +696,9 @@ def tree_any_only(type_or_types: Any, /, pred: IsLeaf, tree: PyTree, is_leaf: Is
 
 
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf | None = None) -> list[Any] | None:
-    """Returns a leaf of `tree` for each leaf of `treespec`, whose structure may be finer: a leaf is repeated for all below it. None if the
-    structures do not fit."""
+    """Returns a leaf of `tree` for each leaf of `treespec`, whose structure may be finer: a leaf is repeated for all leaves below it. None
+    if the structures do not match.
+    """
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
     kind = _get_node_type(tree)
@@ -819,18 +821,18 @@ def _of_schema(schema: Any) -> TreeSpec:
 
 
 def treespec_pprint(treespec: TreeSpec) -> str:
-    """Returns the tree of a TreeSpec with `*` for each leaf, as text."""
+    """Returns the tree of a TreeSpec with `*` for each leaf, as a string."""
     leaf = type("Leaf", (), {"__repr__": lambda self: "*"})()
     return repr(treespec.unflatten([leaf] * treespec.num_leaves))
 
 
 def pytree_to_str(treespec: TreeSpec) -> str:
-    """treespec_dumps under an earlier name."""
+    """The earlier name of treespec_dumps."""
     warnings.warn("`pytree_to_str` is deprecated. Please use `treespec_dumps` instead.", FutureWarning, stacklevel=2)
     return treespec_dumps(treespec)
 
 
 def str_to_pytree(json: str) -> TreeSpec:
-    """treespec_loads under an earlier name."""
+    """The earlier name of treespec_loads."""
     warnings.warn("`str_to_pytree` is deprecated. Please use `treespec_loads` instead.", FutureWarning, stacklevel=2)
     return treespec_loads(json)

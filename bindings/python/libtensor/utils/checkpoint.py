@@ -1,4 +1,4 @@
-"""Activation checkpointing: intermediate tensors are not saved for backward, but computed again in the backward pass."""
+"""Activation checkpointing: intermediate tensors are not saved for the backward pass, but recomputed in it."""
 
 import enum
 import warnings
@@ -24,7 +24,7 @@ class CheckpointError(RuntimeError):
 
 
 def noop_context_fn():
-    """Two contexts, for the call and for the one that repeats it, that do nothing."""
+    """Returns two contexts without effect, for the call and its recomputation."""
     return nullcontext(), nullcontext()
 
 
@@ -40,15 +40,16 @@ def checkpoint(
     respect_saved_tensors_hooks=None,
     **kwargs,
 ):
-    """Returns `function(*args, **kwargs)` without saving its intermediate tensors for backward: the backward pass calls the function again.
+    """Returns `function(*args, **kwargs)` without saving its intermediate tensors: the backward pass calls the function again to recompute
+    them.
 
-    Both calls have the same random numbers, unless `preserve_rng_state` is False, and the same state of autocast. With `use_reentrant` the
-    function becomes one node of the graph, which runs a nested backward pass: only tensors among `args` and leaves get gradients then, and
-    autograd.grad() raises RuntimeError. `context_fn` returns two context managers, for the first and the second call. `determinism_check="none"`
-    disables the comparison of shapes, dtypes and devices of the saved tensors of both calls. The second call is interrupted by an exception once
-    all saved tensors are recomputed, unless `early_stop` is False; set_checkpoint_early_stop() overrides it. `debug` is ignored.
+    Both calls draw the same random numbers, unless `preserve_rng_state` is False, and have the same state of autocast. With
+    `use_reentrant` the function becomes one node of the graph, which runs a nested backward pass: then only tensors among `args` and leaves get gradients, and autograd.grad() raises
+    RuntimeError. `context_fn` returns two context managers, for the first and the second call. `determinism_check="none"` disables the
+    comparison of shapes, dtypes and devices of the saved tensors of both calls. The second call ends once all saved tensors are recomputed,
+    unless `early_stop` is False; set_checkpoint_early_stop() overrides it. `debug` has no effect.
 
-    Without `function`, returns a decorator. `respect_saved_tensors_hooks` is accepted.
+    Without `function`, returns a decorator. `respect_saved_tensors_hooks` is accepted without effect.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint(lambda x: (x * 2).exp(), x, use_reentrant=False).sum().backward()
@@ -145,7 +146,7 @@ class Stop(Exception):
 
 
 class Call:
-    """A call of a function that can be made again."""
+    """A call of a function that can be repeated."""
 
     def __init__(self, function, args, kwargs, keeps_random, context, compares, stops):
         self.function, self.args, self.kwargs, self.context, self.compares, self.stops = function, args, kwargs, context, compares, stops
@@ -204,7 +205,7 @@ class Call:
             with inference_mode(False), drawing_from(self.state), autocast_as(self.autocast), keeping, self.context:
                 self.function(*self.args, **self.kwargs)
         except Stop as found:
-            if found is not stop:  # that of another call around this one
+            if found is not stop:  # the exception of an enclosing call
                 raise
             stop.__traceback__ = None  # which would keep the objects that the function refers to
         if len(made) != self.count and (self.ended or len(made) < self.count):  # backward passes inside the function end before it does
@@ -216,7 +217,7 @@ class Call:
 
 
 class Reentrant(Function):
-    """A function as one operation, whose gradient calls it again."""
+    """The function as one operation, whose backward pass calls it again."""
 
     @staticmethod
     def forward(ctx, function, keeps_random, *args):
@@ -250,7 +251,7 @@ class Reentrant(Function):
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
-    """Applies `functions` one after the other to `input`, in `segments` segments, of which all but the last are checkpointed. Returns the last
+    """Applies `functions` in order to `input`, in `segments` segments, all of which except the last are checkpointed. Returns the last
     result.
 
     >>> x = torch.ones(2, requires_grad=True)
@@ -284,7 +285,7 @@ CheckpointFunction = Reentrant
 
 
 class CheckpointPolicy(enum.Enum):
-    """What selective checkpoints do with the result of an operation."""
+    """The policies of selective checkpoints for the results of an operation."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -307,12 +308,12 @@ class DefaultDeviceType:
 
     @staticmethod
     def set_device_type(device="cuda"):
-        """Sets the kind."""
+        """Sets the device type."""
         DefaultDeviceType._device_type = device
 
     @staticmethod
     def get_device_type():
-        """Returns the kind."""
+        """Returns the device type."""
         return DefaultDeviceType._device_type
 
 
@@ -347,5 +348,5 @@ def set_device_states(devices, states, *, device_type=None):
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled):
-    """A context manager that is accepted. Errors of checkpoints name the tensor that differs in any case."""
+    """A context manager without effect: errors of checkpoints always name the tensor that differs."""
     yield

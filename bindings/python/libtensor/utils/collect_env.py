@@ -17,7 +17,7 @@ PACKAGES = ("libtensor", "numpy", "scipy", "safetensors", "transformers", "accel
 
 
 class SystemEnv(NamedTuple):
-    """What a report has."""
+    """The facts of a report."""
 
     libtensor_version: str
     os: str
@@ -44,7 +44,7 @@ def get_env_info() -> SystemEnv:
 
 
 def get_pretty_env_info() -> str:
-    """Returns a report as text."""
+    """Returns a report as a string."""
     return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in get_env_info()._asdict().items())
 
 

@@ -1,4 +1,4 @@
-"""Names of extensions in C++ and CUDA, which are not supported."""
+"""Names of C++ and CUDA extensions, which are not supported."""
 
 from .._inert import refuse as _refuse
 
@@ -7,7 +7,7 @@ IS_HIP_EXTENSION = False
 
 
 def is_ninja_available():
-    """Returns False: no extensions are built."""
+    """Returns False: extensions are not supported."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Parameters as one vector."""
+"""Conversion of parameters to a vector and back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _check_devices(parameters: list[Tensor]) -> None:
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Returns the elements of all parameters, one behind the other, in one vector. Raises TypeError if they are on different devices."""
+    """Returns the elements of all parameters, concatenated in one vector. Raises TypeError if they are on different devices."""
     parameters = list(parameters)
     _check_devices(parameters)
     return cat([param.view(-1) for param in parameters])

@@ -1,4 +1,4 @@
-"""Batch normalization in evaluation mode as part of the layer before it."""
+"""Fusion of layers with the batch normalization that follows them, in evaluation mode."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def _factors(mean: Tensor, var: Tensor, eps: float, weight: Tensor | None) -> Te
 
 
 def fuse_conv_bn_eval(conv: _M, bn: Module, transpose: bool = False) -> _M:
-    """Returns a copy of a convolution that computes the convolution and the batch normalization behind it, both in evaluation mode. With
-    `transpose` the convolution is a transposed one."""
+    """Returns a copy of a convolution, fused with the batch normalization that follows it, both in evaluation mode. With `transpose` the
+    convolution is a transposed one.
+    """
     _checked(conv, bn)
     fused: Any = copy.deepcopy(conv)
     statistics = (bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias)
@@ -46,7 +47,7 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Returns weight and bias of the convolution that computes a convolution and the batch normalization behind it."""
+    """Returns weight and bias of the convolution that is fused with a batch normalization."""
     bias = zeros_like(bn_rm) if conv_b is None else conv_b
     factors = _factors(bn_rm, bn_rv, bn_eps, bn_w)
     shape = [1] * conv_w.dim()
@@ -58,7 +59,7 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: _M, bn: Module) -> _M:
-    """Returns a copy of a linear layer that computes the layer and the batch normalization behind it, both in evaluation mode.
+    """Returns a copy of a linear layer, fused with the batch normalization that follows it, both in evaluation mode.
 
     The normalization must have one feature, or as many as the layer has outputs; otherwise AssertionError is raised.
     """
@@ -74,7 +75,7 @@ def fuse_linear_bn_eval(linear: _M, bn: Module) -> _M:
 def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None, bn_b: Tensor | None
 ) -> tuple[Parameter, Parameter]:
-    """Returns weight and bias of the linear layer that computes a linear layer and the batch normalization behind it."""
+    """Returns weight and bias of the linear layer that is fused with a batch normalization."""
     bias = zeros_like(bn_rm) if linear_b is None else linear_b
     factors = _factors(bn_rm, bn_rv, bn_eps, bn_w)
     weight = (linear_w * factors.unsqueeze(-1)).to(linear_w.dtype)

@@ -1,4 +1,4 @@
-"""Modules without initial values."""
+"""Modules with uninitialized parameters."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _M = TypeVar("_M", bound=Module)
 
 
 def skip_init(module_cls: type[_M], *args: Any, **kwargs: Any) -> _M:
-    """Returns `module_cls(*args, **kwargs)` with uninitialized parameters and buffers, on `device`, a keyword argument, by default the CPU.
+    """Returns `module_cls(*args, **kwargs)` with uninitialized parameters and buffers on `device`, a keyword argument, by default the CPU.
 
-    The class must take `device` and make all its tensors there, without other use of their values. Raises RuntimeError if it is not a Module class
-    or does not take `device`.
+    The constructor must take `device`, create all tensors on it, and not depend on their values. Raises RuntimeError if `module_cls` is not
+    a Module class or does not take `device`.
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

@@ -28,7 +28,7 @@ def _is_orthogonal(Q: Tensor, eps: float | None = None) -> bool:
 
 
 def _make_orthogonal(A: Tensor) -> Tensor:
-    """Returns the orthogonal factor of A, with signs for which the triangular one has a positive diagonal."""
+    """Returns the orthogonal factor Q of A, with the signs for which the diagonal of R is positive."""
     X, tau = geqrf(A)
     Q = householder_product(X, tau)
     return Q * X.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
@@ -61,7 +61,7 @@ class _Orthogonal(Module):
         return Q.mT if wide else Q
 
     def _rotated(self, X: Tensor) -> Tensor:
-        """Maps a skew-Hermitian matrix, made of the lower triangle of X, to an orthogonal one."""
+        """Maps a skew-Hermitian matrix, from the lower triangle of X, to an orthogonal one."""
         n, k = X.size(-2), X.size(-1)
         X = X.tril()
         if n != k:
@@ -75,7 +75,9 @@ class _Orthogonal(Module):
         return Q[..., :k] if n != k else Q
 
     def _reflected(self, X: Tensor) -> Tensor:
-        """Multiplies the Householder reflections that the columns of X below the diagonal are; the diagonal has the signs of the columns."""
+        """Returns the product of the Householder reflections in the columns of X below the diagonal; the diagonal has the signs of the
+        columns.
+        """
         A = X.tril(-1)
         tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
         return householder_product(A, tau) * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
@@ -103,7 +105,7 @@ class _Orthogonal(Module):
         else:
             Q = Q.clone() if _is_orthogonal(Q) else _make_orthogonal(Q)
         self.base = Q
-        # The map sends minus the identity to the identity, by which `base` is multiplied.
+        # The map sends minus the identity to the identity, which multiplies `base`.
         start = zeros_like(given)
         start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
         return start
@@ -145,9 +147,10 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: _M, name: str = "weight", dim: int | None = 0) -> _M:
-    """Computes the parameter `name` as `g * v / |v|`, with norms over all dimensions but `dim` (Salimans and Kingma, 2016). Returns the module.
+    """Computes the parameter `name` as `g * v / |v|`, with norms over all dimensions except `dim` (Salimans and Kingma, 2016). Returns the
+    module.
 
-    `module.parametrizations.NAME.original0` is g, `original1` v. With `dim=None` there is one norm of all elements. State dictionaries of
+    `module.parametrizations.NAME.original0` is g, `original1` v. `dim=None` computes one norm of all elements. State dictionaries of
     `torch.nn.utils.weight_norm` can be loaded.
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
@@ -205,7 +208,7 @@ class _SpectralNorm(Module):
         matrix = self._reshape_weight_to_matrix(weight)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        # Later calls write to the vectors, which the backward pass of this one needs.
+        # Later calls write to the vectors, which the backward pass of this call needs.
         u, v = self._u.clone(), self._v.clone()
         return weight / u.vdot(matrix.mv(v))
 

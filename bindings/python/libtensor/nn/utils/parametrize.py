@@ -25,7 +25,7 @@ _cache: dict[tuple[int, str], Tensor | None] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Computes each parametrized tensor once in a `with` block, at its first use."""
+    """A context manager that caches parametrized tensors after their first use."""
     global _cache, _cache_enabled
     _cache_enabled += 1
     try:
@@ -63,8 +63,9 @@ def _check_same(what: str, made: Any, wanted: Tensor, name: str) -> None:
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, called one after the other, and the tensors that they are computed from: `original`, or `original0`,
-    `original1`, ... if the `right_inverse` of the first returns several."""
+    """The parametrizations of one tensor, applied in order, and the tensors that they are computed from: `original`, or `original0`,
+    `original1`, ... if the `right_inverse` of the first returns several.
+    """
 
     original: Tensor
     unsafe: bool
@@ -230,7 +231,7 @@ def register_parametrization(module: _M, tensor_name: str, parametrization: Modu
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Returns whether the tensor `tensor_name`, or without a name any tensor of the module itself, is parametrized."""
+    """Returns whether the tensor `tensor_name`, by default any tensor of the module, is parametrized."""
     found = getattr(module, "parametrizations", None)
     if not isinstance(found, ModuleDict):
         return False
@@ -263,7 +264,7 @@ def remove_parametrizations(module: _M, tensor_name: str, leave_parametrized: bo
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """Returns the class that the module had before it was parametrized."""
+    """Returns the class of the module before it was parametrized."""
     return module.__class__.__bases__[0] if is_parametrized(module) else type(module)
 
 

@@ -1,6 +1,6 @@
 """Pruning: parameters with a mask of zeros.
 
-A pruned parameter NAME is NAME_orig times the buffer NAME_mask, multiplied before each call of the module.
+A pruned parameter NAME is NAME_orig times the buffer NAME_mask, computed before each call of the module.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _validate_structured_pruning(t: Tensor) -> None:
 
 
 def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
-    """Returns how many elements to prune: an int as it is, a float as a fraction."""
+    """Returns the number of elements to prune: an int is a number, a float a fraction."""
     return int(amount) if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
 
 
@@ -74,7 +74,7 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
-        """Prunes the parameter `name`, by this method after those that pruned it before, and returns the method."""
+        """Prunes the parameter `name` by this method, after previous ones, and returns the method."""
         found = [(key, hook) for key, hook in module._forward_pre_hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
@@ -105,14 +105,14 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """Returns `t` times the mask that the method computes for it."""
+        """Returns `t` times the mask that the method computes."""
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
         return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
-        """Makes the pruned values the parameter, for good."""
+        """Replaces the parameter by its pruned values permanently."""
         name = self._tensor_name
         weight = self.apply_mask(module)
         if hasattr(module, name):
@@ -125,7 +125,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one parameter, one after the other."""
+    """Several pruning methods of one parameter, applied in order."""
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -156,7 +156,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Returns the mask of the last method, for the elements that those before it have left."""
+        """Returns the mask of the last method, for the elements that previous methods keep."""
         method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype)
         if method.PRUNING_TYPE == "unstructured":
             where: Any = mask == 1
@@ -174,7 +174,7 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing: makes the mask of ones."""
+    """Prunes nothing: the mask is all ones."""
 
     PRUNING_TYPE = "unstructured"
 
@@ -192,7 +192,7 @@ class RandomUnstructured(BasePruningMethod):
         self.amount = amount
 
     def _scores(self, t: Tensor) -> Tensor:
-        """Returns numbers of which the smallest are those of the elements to prune."""
+        """Returns scores, the smallest of which are pruned."""
         return -rand_like(t)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Settings of warnings about what early versions of PyTorch did. They are kept and change nothing."""
+"""Settings of warnings about early versions of PyTorch, which are stored without effect."""
 
 from __future__ import annotations
 

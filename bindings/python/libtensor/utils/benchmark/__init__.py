@@ -1,4 +1,4 @@
-"""Times of statements, and tables that compare them."""
+"""Timing of statements, and tables that compare them."""
 
 from .utils.common import Measurement, TaskSpec, ordered_unique, select_unit, set_torch_threads, trim_sigfig, unit_to_english
 from .utils.compare import Colorize, Compare

@@ -1,4 +1,4 @@
-"""Datasets, samplers, and the DataLoader that makes batches of them."""
+"""Datasets, samplers, and the DataLoader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DataLoader: batches of the samples of a dataset, read in this process or by worker processes."""
+"""DataLoader: batches of samples of a dataset, read in this process or by worker processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 _T_co = TypeVar("_T_co", covariant=True)
-_collate_fn_t = Callable[[list[Any]], Any]  # packages annotate with these
+_collate_fn_t = Callable[[list[Any]], Any]  # for annotations of packages
 _worker_init_fn_t = Callable[[int], None]
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -40,7 +40,7 @@ class _DatasetKind:
 
 
 class _InfiniteConstantSampler(Sampler[None]):
-    """None forever: the indices of a stream."""
+    """Yields None forever: the indices of a stream."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
@@ -49,17 +49,18 @@ class _InfiniteConstantSampler(Sampler[None]):
 class DataLoader(Generic[_T_co]):
     """Iterates over the batches of a dataset.
 
-    `batch_size` samples make a batch by `collate_fn`, `default_collate` by default; with `batch_size=None` samples are returned one by one,
-    through `default_convert`. The order is that of the dataset, random with `shuffle`, or that of `sampler` or `batch_sampler`. `drop_last`
-    leaves out a last batch that is shorter.
+    A batch is `collate_fn` (`default_collate` by default) of `batch_size` samples; `batch_size=None` returns samples one by one, through
+    `default_convert`. The order is that of the dataset, random with `shuffle`, or that of `sampler` or `batch_sampler`. `drop_last` omits a
+    last batch that is shorter.
 
-    With `num_workers`, so many processes read batches ahead, `prefetch_factor` each, and send them in shared memory. They are started for
-    each iteration, or with `persistent_workers` once. Each calls `worker_init_fn(id)` first. `timeout` is the longest wait for a batch in
-    seconds, 0 for no limit. With `in_order=False`, batches are returned as they come. `multiprocessing_context` is a start method or a
-    context of multiprocessing. `generator` draws the order and the seeds of the workers. `pin_memory` copies batches to page-locked memory.
+    `num_workers` processes read batches, `prefetch_factor` each in advance, and send them in shared memory. They are started for each
+    iteration, with `persistent_workers` once. Each first calls `worker_init_fn(id)`. `timeout` is the maximum time in seconds to wait for a
+    batch, 0 for no limit. `in_order=False` returns batches in the order in which workers complete them. `multiprocessing_context` is a
+    start method or a context of multiprocessing. `generator` draws the order and the seeds of the workers. `pin_memory` copies batches to
+    page-locked memory.
 
-    Raises ValueError for arguments that exclude each other. An exception in a worker process is raised here with its traceback; a worker
-    that ends unexpectedly raises RuntimeError.
+    Raises ValueError for arguments that exclude each other. An exception in a worker process is raised with its traceback; a worker that
+    ends unexpectedly raises RuntimeError.
 
     >>> for batch in torch.utils.data.DataLoader(range(5), batch_size=2):
     ...     print(batch)
@@ -169,7 +170,7 @@ class DataLoader(Generic[_T_co]):
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_iterator": None}  # worker processes belong to one process
+        return self.__dict__ | {"_iterator": None}  # worker processes belong to the process that started them
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
@@ -195,7 +196,7 @@ class DataLoader(Generic[_T_co]):
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def __len__(self) -> int:
-        """The number of batches. Of a stream, the one that its `__len__` implies."""
+        """Returns the number of batches; for a stream, the number that its `__len__` implies."""
         if self._dataset_kind != _DatasetKind.Iterable:
             return len(self._index_sampler)
         length = self._IterableDataset_len_called = len(self.dataset)
@@ -289,7 +290,7 @@ class _BaseDataLoaderIter:
 
 
 def _pins(loader: DataLoader[Any]) -> bool:
-    """Returns whether batches are copied to page-locked memory: if that is asked for and there is a device for it."""
+    """Returns whether batches are copied to page-locked memory: if it is requested and there is a device."""
     if not loader.pin_memory:
         return False
     from ... import accelerator
@@ -318,7 +319,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _Task:
-    """A batch that a worker was asked for; `data` once it has come."""
+    """A batch that was requested from a worker; `data` after its arrival."""
 
     __slots__ = ("arrived", "data", "worker")
 
@@ -327,10 +328,10 @@ class _Task:
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Has worker processes read the batches.
+    """Reads the batches in worker processes.
 
-    Each active worker is asked for `prefetch_factor` batches ahead, in turn. Batches that come early wait for those before them, unless
-    the order does not matter.
+    Each active worker has requests for `prefetch_factor` batches, assigned in turn. Batches that arrive early wait for the ones before
+    them, unless `in_order` is False.
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:
@@ -350,9 +351,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
         super()._reset(loader)
         self._send_idx = 0
-        self._tasks: dict[int, _Task] = {}  # in the order in which they were sent
+        self._tasks: dict[int, _Task] = {}  # in the order of the requests
         self._arrived: deque[int] = deque()
-        self._waiting = [0] * self._num_workers  # the batches that each worker was asked for and has not sent
+        self._waiting = [0] * self._num_workers  # the requested batches that each worker has not sent
         self._active = [True] * self._num_workers
         self._turn = 0
         if not first_iter:
@@ -375,7 +376,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             raise
 
     def _try_put_index(self) -> None:
-        """Asks the next active worker for the next batch, if there are both."""
+        """Requests the next batch from the next active worker, if there are both."""
         limit = self._prefetch_factor * sum(self._active)
         if sum(self._waiting) + len(self._arrived) >= max(limit, 0):
             return
@@ -396,9 +397,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._send_idx += 1
 
     def _next_task(self) -> _Task | None:
-        """Returns the task whose batch is due, once it has come; None at the end."""
+        """Returns the task whose batch is next, after its arrival; None at the end."""
         while True:
-            # Those that a worker whose stream has ended was asked for do not come.
+            # Requests to a worker whose stream has ended are not answered.
             for number in [n for n, task in self._tasks.items() if not task.arrived and not self._active[task.worker]]:
                 del self._tasks[number]
             if not self._tasks:

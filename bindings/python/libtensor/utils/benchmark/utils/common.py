@@ -1,4 +1,4 @@
-"""Measurements, and how their numbers are printed."""
+"""Measurements and their printed form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNITS = {"ns": (1e-9, "nanosecond"), "us": (1e-6, "microsecond"), "ms": (1e-3, "
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """What was measured."""
+    """The statement of a measurement, and its labels."""
 
     stmt: str
     setup: str
@@ -36,11 +36,11 @@ class TaskSpec:
         return (self.label or self.stmt) + (f": {self.sub_label}" if self.sub_label else "")
 
     def setup_str(self) -> str:
-        """Returns the setup as it is printed."""
+        """Returns the printed form of the setup."""
         return "" if self.setup in ("", "pass") else f"setup:\n  {self.setup}" if "\n" in self.setup else f"setup: {self.setup}"
 
     def summarize(self) -> str:
-        """Returns the lines that come before the numbers."""
+        """Returns the lines before the times."""
         return "\n".join(line for line in (self.title, self.description or "", self.setup_str()) if line)
 
 
@@ -78,7 +78,7 @@ class Measurement:
 
     @property
     def significant_figures(self) -> int:
-        """The number of digits of the median that the spread of the times supports, from 1 to 5."""
+        """The number of significant digits of the median, from 1 to 5, given the spread of the times."""
         if len(self.times) < 2:
             return 3
         spread = self.iqr / 1.35 / math.sqrt(len(self.times)) * 1.645 * 2
@@ -86,7 +86,7 @@ class Measurement:
 
     @property
     def has_warnings(self) -> bool:
-        """Whether the times vary so much that the median may mislead."""
+        """Whether the times vary so much that the median may be misleading."""
         return not self.meets_confidence(0.25)
 
     def meets_confidence(self, threshold: float = 0.1) -> bool:
@@ -100,7 +100,7 @@ class Measurement:
 
     @property
     def env(self) -> str:
-        """The environment that was named."""
+        """The name of the environment."""
         return self.task_spec.env or "Unspecified env"
 
     @property
@@ -161,13 +161,13 @@ def trim_sigfig(x: float, n: int) -> float:
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:
-    """Returns the elements without repetitions, in their order."""
+    """Returns the distinct elements in order."""
     return list(dict.fromkeys(elements))
 
 
 @contextlib.contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
-    """A context with another number of threads."""
+    """A context manager that sets the number of threads."""
     before = get_num_threads()
     set_num_threads(n)
     try:

@@ -13,7 +13,7 @@ BEST, NORMAL = "\033[92m\033[1m", "\033[0m\033[0m"
 
 
 class Colorize(enum.Enum):
-    """Where the best number is colored: nowhere, in each column, or in each row."""
+    """The cells in which the best number is colored: none, one for each column, or one for each row."""
 
     NONE = "none"
     COLUMNWISE = "columnwise"
@@ -41,7 +41,7 @@ class Compare:
         self._results.extend(results)
 
     def trim_significant_figures(self) -> None:
-        """Prints only the digits that the spread of the times supports."""
+        """Prints only significant digits."""
         self._trim = True
 
     def colorize(self, rowwise: bool = False) -> None:

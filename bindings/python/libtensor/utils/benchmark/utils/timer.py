@@ -1,4 +1,4 @@
-"""Times of statements."""
+"""Timing of statements."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Language(enum.Enum):
 
 
 def timer() -> float:
-    """Returns the time in seconds, after what accelerators were asked to do."""
+    """Returns the time in seconds, after the submitted operations of accelerators have completed."""
     if cuda.is_available():
         cuda.synchronize()
     return time.perf_counter()
 
 
 class Timer:
-    """Measures a statement, with a number of threads that is 1 by default.
+    """Measures the time of a statement, with one thread by default.
 
     `globals` are the variables of `stmt` and `setup`. `label`, `sub_label`, `description` and `env` name the row and the column in a table
     of Compare. Raises NotImplementedError for statements in C++.
@@ -81,15 +81,16 @@ class Timer:
         raise NotImplementedError("See `Timer.blocked_autorange.`")
 
     def _block_size(self, min_run_time: float) -> int:
-        """Returns the number of executions that take a thousandth of the time, so that the clock does not matter."""
+        """Returns the number of executions that take a thousandth of `min_run_time`, to amortize the overhead of the clock."""
         number = 1
         while self._timeit(number) < min_run_time / 1000 and number < 1 << 30:
             number *= 10
         return number
 
     def blocked_autorange(self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2) -> Measurement:
-        """Returns times of blocks of executions, as many blocks as take `min_run_time` seconds. `callback` is called with the number of
-        executions and the seconds of each block."""
+        """Returns times of blocks of executions, for at least `min_run_time` seconds. `callback` is called with the number of executions
+        and the seconds of each block.
+        """
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block_size(min_run_time)
             times: list[float] = []
@@ -107,8 +108,9 @@ class Timer:
         max_run_time: float = 10.0,
         callback: Callable[[int, float], Any] | None = None,
     ) -> Measurement:
-        """Returns times of blocks of executions until the distance between their quartiles is less than `threshold` of the median, after
-        `min_run_time` seconds at least and `max_run_time` at most."""
+        """Returns times of blocks of executions until their interquartile range is less than `threshold` of the median, for at least
+        `min_run_time` and at most `max_run_time` seconds.
+        """
         with set_torch_threads(self._task_spec.num_threads):
             number = self._block_size(0.05)
             found = Measurement(number, [], self._task_spec)

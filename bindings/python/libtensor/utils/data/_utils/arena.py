@@ -26,7 +26,7 @@ ALIGNMENT = 64
 ADDRESSES = 1 << 30  # address space of an arena; memory is allocated as it is used
 INLINE = 1 << 14  # the longest pickle in a message; longer ones travel in the arena
 
-current: Arena | None = None  # the arena of the batch that this worker process makes
+current: Arena | None = None  # the arena of the current batch of this worker process
 
 
 class Block:
@@ -46,14 +46,14 @@ class Block:
     def allocate(self, nbytes: int) -> int:
         """Returns the offset of `nbytes` new bytes. Raises OSError if the system has no memory for them."""
         start = -(-self.used // ALIGNMENT) * ALIGNMENT
-        # Memory that cannot be had is an error here and would end the process at the first write.
+        # If memory is not available, this is an error; otherwise the first write would end the process.
         os.posix_fallocate(self.descriptor, start, nbytes)
         self.used = start + nbytes
         return start
 
 
 class Arena:
-    """The memory of one batch, in blocks: one, unless the tensors of a batch are larger than the addresses of an arena."""
+    """The memory of one batch, in blocks: one, unless the tensors of a batch exceed the address space of an arena."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -70,7 +70,7 @@ class Arena:
         return _f.storage_slice(self.blocks[block].storage, start, start + nbytes)  # type: ignore[no-any-return]
 
     def empty(self, size: tuple[int, ...], like: Tensor) -> Tensor | None:
-        """Returns an uninitialized tensor of the dtype of `like` in the arena; None where `like` is not in the memory of the processor."""
+        """Returns an uninitialized tensor of the dtype of `like` in the arena; None if `like` is not on the CPU."""
         nbytes = like.dtype.itemsize
         for length in size:
             nbytes *= length
@@ -88,7 +88,7 @@ class Arena:
         return None
 
     def close(self) -> None:
-        """Closes the descriptors that were sent. The memory stays until the last tensor in it is gone."""
+        """Closes the descriptors that were sent. The memory is freed with the last tensor in it."""
         for block in self.blocks:
             os.close(block.descriptor)
         self.blocks = []
@@ -99,7 +99,7 @@ class Packer:
 
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
-        self.shared: list[UntypedStorage] = []  # storages that were in shared memory before
+        self.shared: list[UntypedStorage] = []  # storages that already were in shared memory
         self.moved: dict[tuple[int, int], tuple[UntypedStorage, tuple[int, int]]] = {}
         self.buffers: list[tuple[int, int, int]] = []
 
@@ -117,7 +117,7 @@ class Packer:
         size, itemsize = tuple(tensor.shape), tensor.dtype.itemsize
         extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
         place = self.place(storage, extent * itemsize)
-        if place is None:  # the tensor is a small part of its storage, which stays where it is
+        if place is None:  # the tensor is a small part of its storage, which is not moved
             if extent > 2 * tensor.numel():
                 tensor = tensor.contiguous()
                 stride, extent = tensor.stride(), tensor.numel()
@@ -128,8 +128,9 @@ class Packer:
         return rebuild_tensor, (*place, tensor.dtype, offset, size, stride)
 
     def place(self, storage: Any, needed: int) -> tuple[int, int, int] | None:
-        """Returns where the receiver finds a storage, which moves to the arena unless only `needed` bytes, less than half of it, are to be
-        sent; None then."""
+        """Returns the position of a storage for the receiver. The storage moves to the arena unless only `needed` bytes, less than half of
+        it, are sent; then returns None.
+        """
         nbytes = _f.storage_nbytes(storage)
         found = self.arena.find(storage)
         if found is not None:
@@ -158,7 +159,7 @@ class Packer:
         return storage.__reduce__() if place is None else (rebuild_storage, place)
 
     def keep_buffer(self, buffer: pickle.PickleBuffer) -> bool:
-        """Moves a buffer to the arena. Returns whether it stays in the pickle."""
+        """Moves a buffer to the arena. Returns whether it remains in the pickle."""
         raw = buffer.raw()
         if raw.nbytes < 1024 or raw.readonly:
             return True
@@ -166,7 +167,7 @@ class Packer:
         return False
 
     def store(self, data: Any) -> tuple[int, int, int]:
-        """Copies bytes to the arena, and returns their place."""
+        """Copies bytes to the arena, and returns their position."""
         nbytes = memoryview(data).nbytes
         block, start = self.arena.allocate(nbytes)
         _f.storage_view(self.arena.part(block, start, nbytes)).copy_(frombuffer(data, dtype=uint8))
@@ -174,9 +175,9 @@ class Packer:
 
 
 def dump(made: Any, arena: Arena) -> tuple[bytes, list[int]]:
-    """Returns the message and the file descriptors that carry an object to another process. Those of the arena stay the arena's."""
+    """Returns the message and the file descriptors that send an object to another process. The arena owns its descriptors."""
     packer, file = Packer(arena), io.BytesIO()
-    has_numpy = "numpy" in sys.modules  # whose arrays leave their elements out of the pickle
+    has_numpy = "numpy" in sys.modules  # whose arrays are pickled without their elements
     pickler = pickle.Pickler(file, protocol=5, buffer_callback=packer.keep_buffer if has_numpy else None)
     reducers: dict[type, Any] = {Tensor: packer.reduce_tensor, UntypedStorage: packer.reduce_storage}
     known: Any = ForkingPickler
@@ -209,7 +210,7 @@ received: Received | None = None
 
 
 def rebuild_storage(block: int, start: int, nbytes: int) -> UntypedStorage:
-    """Returns the storage of a message at a place that the sender names."""
+    """Returns the storage of a message at a position of the sender."""
     assert received is not None
     return received.part(block, start, nbytes)
 

@@ -1,4 +1,4 @@
-"""Objects on their way to worker processes that are not forked."""
+"""Pickling of objects for worker processes that are not forked."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ __all__ = ["Carried"]
 
 
 class Carried:
-    """An object that is pickled by value where it cannot be pickled by name: local classes and functions, lambdas, and those of a program
-    that another process cannot import. That requires the package cloudpickle."""
+    """An object that is pickled by value if it cannot be pickled by name: local classes and functions, lambdas, and those of a program that
+    another process cannot import. Requires the package cloudpickle.
+    """
 
     def __init__(self, value: Any) -> None:
         self.value = value

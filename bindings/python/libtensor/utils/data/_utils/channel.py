@@ -1,4 +1,6 @@
-"""Messages between a DataLoader and one worker process: whole or not at all, with file descriptors, over a pair of sockets."""
+"""Messages with file descriptors between a DataLoader and a worker process, over a pair of sockets. A message is received completely or not
+at all.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,9 @@ import socket
 from collections import deque
 from typing import Any
 
-MP_STATUS_CHECK_INTERVAL = 5.0  # seconds after which a process that waits looks whether the others are alive
-LONGEST = 1 << 16  # bytes of a message; longer ones travel in a file in memory
-DESCRIPTORS = 250  # of a message: the system passes on no more
+MP_STATUS_CHECK_INTERVAL = 5.0  # seconds after which a waiting process checks whether the others exist
+LONGEST = 1 << 16  # bytes of a message; longer ones are sent in an anonymous file
+DESCRIPTORS = 250  # descriptors of a message: the limit of the system
 
 Message = tuple[bytes, "list[int]"]
 
@@ -49,7 +51,7 @@ class Channel:
         self.send(pickle.dumps(made, 5))
 
     def flush(self) -> bool:
-        """Sends what waits. Returns whether nothing is left."""
+        """Sends queued messages. Returns whether none is left."""
         while self.unsent:
             message, descriptors = self.unsent[0]
             ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
@@ -83,7 +85,7 @@ class Channel:
             return file.read(), held
 
     def close(self) -> None:
-        """Closes this end, and drops what waits."""
+        """Closes this end, and drops queued messages."""
         while self.unsent:
             for fd in self.unsent.popleft()[1]:
                 os.close(fd)

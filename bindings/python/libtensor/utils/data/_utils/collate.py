@@ -21,7 +21,7 @@ default_collate_err_msg_format = "default_collate: batch must contain tensors, n
 
 
 class _NumpyMeta(type):
-    """The type of classes whose instances are those of classes of NumPy, by name. NumPy is not imported for it."""
+    """The type of classes whose instances are those of NumPy classes, by name, without importing NumPy."""
 
     names: tuple[str, ...]
 
@@ -62,8 +62,8 @@ def _copied_container(container: Any, entries: Any) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """Returns `data` with NumPy's arrays and scalars as tensors, at any depth of mappings, named tuples and sequences. Arrays of strings and
-    objects stay as they are. DataLoader uses it for `batch_size=None`.
+    """Returns `data` with NumPy arrays and scalars as tensors, at any depth of mappings, named tuples and sequences. Arrays of strings and
+    objects are unchanged. DataLoader uses it for `batch_size=None`.
 
     >>> torch.utils.data.default_convert({"x": 1, "y": (2, "z")})
     {'x': 1, 'y': [2, 'z']}
@@ -90,7 +90,7 @@ def default_convert(data: Any) -> Any:
 
 def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """Returns a batch of samples of one type: `collate_fn_map` has functions for types, or tuples of types, which take the samples and
-    `collate_fn_map`; of mappings, named tuples and sequences the corresponding values are batched.
+    `collate_fn_map`; the values of mappings, named tuples and sequences are batched one by one.
 
     Raises RuntimeError for sequences of different lengths, TypeError for types without a function.
     """
@@ -155,7 +155,7 @@ def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> T
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
-    """Returns the strings as they are."""
+    """Returns the strings unchanged."""
     return batch
 
 
@@ -171,8 +171,8 @@ default_collate_fn_map: dict[Any, Callable[..., Any]] = {
 
 
 def default_collate(batch: Any) -> Any:
-    """Returns a batch of samples: tensors and arrays are stacked along a new first dimension, numbers become a tensor, strings a list; of
-    mappings, named tuples and sequences the corresponding values are batched.
+    """Returns a batch of samples: tensors and arrays are stacked along a new first dimension, numbers become a tensor, strings a list; the
+    values of mappings, named tuples and sequences are batched one by one.
 
     Raises TypeError for samples of other types, RuntimeError for sequences or tensors of different sizes and for sparse tensors.
 

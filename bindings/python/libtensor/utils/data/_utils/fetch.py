@@ -1,4 +1,4 @@
-"""Batches read from a dataset."""
+"""Fetchers, which read batches from a dataset."""
 
 from __future__ import annotations
 

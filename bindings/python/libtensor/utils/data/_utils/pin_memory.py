@@ -1,4 +1,4 @@
-"""Batches in page-locked memory, from which a device copies without the processor."""
+"""Batches in page-locked memory, which devices copy asynchronously."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker processes of a DataLoader, seen from its process: started, sent indices, waited for and ended."""
+"""The worker processes of a DataLoader in its own process: start, messages and termination."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .worker import _worker_loop
 
 __all__ = ["Workers"]
 
-PATIENCE = 5.0  # seconds that a process has for its end before it is terminated
-live: weakref.WeakSet[Workers] = weakref.WeakSet()  # whose sockets a process that is forked inherits
+PATIENCE = 5.0  # seconds between the end of the connection and SIGTERM
+live: weakref.WeakSet[Workers] = weakref.WeakSet()  # whose sockets a forked process inherits
 
 
 class Workers:
-    """Worker processes with a connection to each. `work` is what every one of them is given."""
+    """Worker processes with a connection to each. `work` is passed to each of them."""
 
     def __init__(self, context: Any, count: int, base_seed: int, work: Any) -> None:
         _sharing.register()  # type: ignore[no-untyped-call]
@@ -58,7 +58,7 @@ class Workers:
             raise
 
     def send(self, worker: int, order: Any) -> None:
-        """Sends an order, which waits here where the worker has no room for it."""
+        """Sends a request, which is queued if the worker has no room for it."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker has ended, which receive() reports
             self.channels[worker].send_object(order)
 
@@ -79,13 +79,13 @@ class Workers:
                 raise RuntimeError(f"DataLoader timed out after {timeout:g} seconds")
 
     def flush(self) -> None:
-        """Sends the orders that wait."""
+        """Sends queued requests."""
         for end in self.channels:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 end.flush()
 
     def check(self) -> None:
-        """Raises RuntimeError if a worker has ended and no message of it is left to read."""
+        """Raises RuntimeError if a worker has ended and all of its messages have been read."""
         ended = [process for process in self.processes if process.pid is not None and process.exitcode is not None]
         if not ended or self.readable():
             return
@@ -103,7 +103,7 @@ class Workers:
         return False
 
     def close(self) -> None:
-        """Ends all workers: closes their connections, and terminates those that do not end by themselves."""
+        """Ends all workers: closes their connections, and terminates those that do not exit."""
         if self.owner != os.getpid():  # a forked process inherits copies of the connections only
             for end in self.channels:
                 end.close()

@@ -1,4 +1,4 @@
-"""Names for the watch over worker processes by signals, which a DataLoader does not need: it waits for the processes themselves."""
+"""Names for a SIGCHLD handler, which DataLoader does not need: it waits for the processes."""
 
 from __future__ import annotations
 

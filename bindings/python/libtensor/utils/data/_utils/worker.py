@@ -1,4 +1,4 @@
-"""The worker processes of a DataLoader: each reads batches by the indices that it is sent, and sends them back."""
+"""The worker processes of a DataLoader, which read batches by the indices that they receive, and send them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _worker_info: WorkerInfo | None = None
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """A worker process of a DataLoader: its number `id` of `num_workers`, its seed, and its copy of the dataset. `rng` is None."""
+    """A worker process of a DataLoader: its index `id` of `num_workers`, its seed, and its copy of the dataset. `rng` is None."""
 
     id: int
     num_workers: int
@@ -58,7 +58,7 @@ class _ResumeIteration:
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
-    """Returns the seed of NumPy's generator in a worker: four numbers of 32 bits. Requires NumPy."""
+    """Returns the seed of NumPy's generator in a worker: four 32-bit numbers. Requires NumPy."""
     from numpy.random import SeedSequence
 
     entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
@@ -79,7 +79,7 @@ def _seed(base_seed: int, worker_id: int) -> int:
 
 
 class ManagerWatchdog:
-    """Looks whether the process that started this one is alive."""
+    """Checks whether the process that started this one is alive."""
 
     def __init__(self) -> None:
         self.manager_pid = os.getppid()
@@ -120,7 +120,7 @@ class _Worker:
             self.failed = self.caught()
 
     def initialize(self) -> None:
-        """Calls the function of the user that comes before all batches."""
+        """Calls `worker_init_fn`, before all batches."""
         try:
             if self.init_fn is not None:
                 self.init_fn(self.id)
@@ -130,7 +130,7 @@ class _Worker:
         self.begin()
 
     def receive(self) -> Any:
-        """Returns the next message of the loader, None when it is gone."""
+        """Returns the next message of the loader, None if the loader no longer exists."""
         poll = select.poll()
         poll.register(self.channel, select.POLLIN)
         while not poll.poll(MP_STATUS_CHECK_INTERVAL * 1000):
@@ -190,12 +190,11 @@ def dump_exception(number: int, caught: ExceptionWrapper) -> tuple[bytes, list[i
 
 
 def _worker_loop(end: Any, inherited: Any, worker_id: int, num_workers: int, base_seed: int, work: Any) -> None:
-    """Runs a worker process until the loader closes its end of the connection. `inherited` are the ends of the loader, which a forked
-    process has as well."""
+    """Runs a worker process until the loader closes its end of the connection. `inherited` are the ends of the loader in a forked process."""
     for other in inherited:
         other.close()
     channel = Channel(end, waits=True)
-    # The loader gets the interrupt of a terminal as well, or is gone.
+    # The loader receives Ctrl-C of the terminal as well, or no longer exists.
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
         _Worker(channel, worker_id, num_workers, base_seed, work.value).loop()
     sys.stdout.flush()

@@ -12,7 +12,7 @@ _deterministic = False
 
 
 class functional_datapipe:
-    """Makes a class of pipes a method `name` of all pipes of its kind."""
+    """Registers a class of pipes as a method `name` of all pipes of its kind."""
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
         self.name, self.enable_df_api_tracing = name, enable_df_api_tracing
