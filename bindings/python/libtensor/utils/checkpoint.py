@@ -43,11 +43,12 @@ def checkpoint(
     """Returns `function(*args, **kwargs)` without saving its intermediate tensors: the backward pass calls the function again to recompute
     them.
 
-    Both calls draw the same random numbers, unless `preserve_rng_state` is False, and have the same state of autocast. With
-    `use_reentrant` the function becomes one node of the graph, which runs a nested backward pass: then only tensors among `args` and leaves get gradients, and autograd.grad() raises
-    RuntimeError. `context_fn` returns two context managers, for the first and the second call. `determinism_check="none"` disables the
-    comparison of shapes, dtypes and devices of the saved tensors of both calls. The second call ends once all saved tensors are recomputed,
-    unless `early_stop` is False; set_checkpoint_early_stop() overrides it. `debug` has no effect.
+    Both calls draw the same random numbers, unless `preserve_rng_state` is False, and have the same state of autocast. With `use_reentrant`
+    the function becomes one node of the graph, which runs a nested backward pass: then only tensors among `args` and leaves get gradients,
+    and autograd.grad() raises RuntimeError. `context_fn` returns two context managers, for the first and the second call.
+    `determinism_check="none"` disables the comparison of shapes, dtypes and devices of the saved tensors of both calls. The second call
+    ends once all saved tensors are recomputed, unless `early_stop` is False; set_checkpoint_early_stop() overrides it. `debug` has no
+    effect.
 
     Without `function`, returns a decorator. `respect_saved_tensors_hooks` is accepted without effect.
 
