@@ -639,3 +639,19 @@ def test_resizing_like_a_tensor_with_as_many_entries_keeps_them(layout):
     same(s.clone().resize_as_sparse_(s), d)
     more = to(layout, torch.ones(6, 6))
     assert s.clone().resize_as_sparse_(more).to_dense().count_nonzero() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("Float", torch.float32), ("Double", torch.float64), ("Long", torch.int64), ("BFloat16", torch.bfloat16)]
+)
+def test_legacy_classes_make_sparse_tensors(name, dtype):
+    made = getattr(torch.sparse, f"{name}Tensor")
+    indices, values = torch.tensor([[0, 1], [1, 0]]), torch.tensor([1, 2], dtype=dtype)
+    for size in ((), (torch.Size([2, 3]),)):
+        s = made(indices, values, *size)
+        assert s.layout is torch.sparse_coo and s.dtype is dtype and s.to_dense()[0, 1] == 1
+    for empty in (made(2, 3), made(torch.Size([2, 3]))):
+        assert (empty.shape, empty.dtype, empty._nnz()) == ((2, 3), dtype, 0)
+    assert isinstance(s, made) and not isinstance(s.to_dense(), made) and not isinstance(s, getattr(torch, f"{name}Tensor"))
+    with pytest.raises(TypeError, match=f"{name}Tensor: .*use sparse_coo_tensor"):
+        made(indices, [1, 2])

@@ -231,7 +231,8 @@ class Legacy(type):
         return legacy(cls.dtype, args, device)
 
     def __instancecheck__(cls, value):
-        return isinstance(value, Tensor) and value.dtype is cls.dtype and value.is_cuda is (cls.device == "cuda")
+        strided = isinstance(value, Tensor) and value.layout is _dtypes.strided
+        return strided and value.dtype is cls.dtype and value.is_cuda is (cls.device == "cuda")
 
 
 def legacy_class(name, device=None):
