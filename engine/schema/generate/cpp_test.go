@@ -36,7 +36,7 @@ func TestCppCallsEveryFormOnce(t *testing.T) {
 }
 
 // No arguments, numbers, flags, tensors, lists or strings, may mean two functions of one name.
-func TestCppOverloadsAreToldApart(t *testing.T) {
+func TestCppOverloadsAreDistinguished(t *testing.T) {
 	byName := map[string][]*cppFunction{}
 	for _, f := range cppFunctions(loaded(t)) {
 		name := f.space() + "::" + f.name

@@ -57,7 +57,7 @@ func TestFormulas(t *testing.T) {
 	assert.Empty(t, k.uses, "what is known of a tensor without its elements saves none")
 }
 
-func TestFormulasThatAreRefused(t *testing.T) {
+func TestInvalidFormulasAreRejected(t *testing.T) {
 	for formula, why := range map[string]string{
 		"grad * othr":        "othr is no name of the operator",
 		"grad.expp()":        "there is no operator expp",
@@ -79,7 +79,7 @@ func TestFormulasThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestDerivativesOfWhatIsNotThere(t *testing.T) {
+func TestDerivativesOfMissingOperands(t *testing.T) {
 	for facts, why := range map[string]string{
 		"other: grad":                       "no argument is called other",
 		"dim: grad":                         "dim is no tensor",

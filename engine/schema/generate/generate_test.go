@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,4 +19,19 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 		got, err := os.ReadFile(path)
 		assert.True(t, err == nil && string(got) == string(want), "%s is out of date: run make generate", path)
 	}
+}
+
+func TestTemplateHashesIgnoreComments(t *testing.T) {
+	folder := t.TempDir()
+	hash := func(unit, included string) string {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "unit.h"), []byte(unit), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "included.h"), []byte(included), 0o600))
+		h, err := templateHash(filepath.Join(folder, "unit.h"))
+		require.NoError(t, err)
+		return h
+	}
+	plain := hash("#include \"included.h\"\nint a = 1;\n", "int b;\n")
+	require.Equal(t, plain, hash("// A comment.\n#include \"included.h\"\n  // Another one.\nint a = 1;  // Its value.\n", "int b;  // Included.\n"))
+	require.NotEqual(t, plain, hash("#include \"included.h\"\nint a = 2;\n", "int b;\n"))
+	require.NotEqual(t, plain, hash("#include \"included.h\"\nint a = 1;\n", "int c;\n"))
 }

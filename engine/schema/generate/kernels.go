@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -65,8 +66,11 @@ var importsC = regexp.MustCompile(`(?m)^import "C"$`)
 
 var includeLine = regexp.MustCompile(`(?m)^#include "([^"]+)"`)
 
-// templateHash covers a source file and everything that it includes from the project, so that go's build cache, which does
-// not look into other folders, sees an edit there as a change of the unit.
+// templateComment matches a comment in a kernel source, with the white space before it.
+var templateComment = regexp.MustCompile(`(?m)\s*//.*$`)
+
+// templateHash returns the hash of the code of a source file and of all files that it includes from the project. Comments do not count, nor does
+// white space.
 func templateHash(path string) (string, error) {
 	seen := map[string]bool{}
 	h := sha256.New()
@@ -81,7 +85,9 @@ func templateHash(path string) (string, error) {
 		if err != nil {
 			return err
 		}
-		h.Write(text)
+		for _, word := range bytes.Fields(templateComment.ReplaceAll(text, nil)) {
+			_, _ = h.Write(append(word, ' '))
+		}
 		for _, m := range includeLine.FindAllSubmatch(text, -1) {
 			if err := visit(filepath.Join(filepath.Dir(p), string(m[1]))); err != nil {
 				return err
@@ -93,6 +99,38 @@ func templateHash(path string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%x", h.Sum(nil)[:12]), nil
+}
+
+// templateMarks lists, for each unit, the mark of its generated sources and the templateHash that the mark was written for.
+const templateMarks = kernelDir + "/tiers/gen_templates.txt"
+
+// unitMarks returns the mark of every unit. go's build cache does not look into the folder of the templates: a new mark makes it compile a unit again.
+// A unit keeps its mark until its code changes.
+func unitMarks(out *output) (map[string]string, error) {
+	old := map[string][]string{}
+	if text, err := os.ReadFile(templateMarks); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if fields := strings.Fields(line); len(fields) == 3 {
+				old[fields[0]] = fields[1:]
+			}
+		}
+	}
+	var text strings.Builder
+	found := map[string]string{}
+	for _, f := range families {
+		for _, u := range f.units {
+			hash, err := templateHash(kernelDir + "/src/units/" + u + ".h")
+			if err != nil {
+				return nil, err
+			}
+			if found[u] = hash; len(old[u]) > 0 && old[u][1] == hash {
+				found[u] = old[u][0]
+			}
+			fmt.Fprintf(&text, "%s %s %s\n", u, found[u], hash)
+		}
+	}
+	out.write(templateMarks, text.String())
+	return found, nil
 }
 
 // checkFamilies returns an error for units of src/units that are in no family, or in several, and for names without a unit.
@@ -121,6 +159,10 @@ func generateKernels(out *output) error {
 	if err := checkFamilies(); err != nil {
 		return err
 	}
+	marks, err := unitMarks(out)
+	if err != nil {
+		return err
+	}
 	for i, t := range tiers {
 		var imports, decls, tables strings.Builder
 		for _, f := range families {
@@ -131,9 +173,7 @@ func generateKernels(out *output) error {
 				fmt.Fprintf(&tables, "lt_%s_%s, ", u, from.name)
 			}
 			if i < f.tiers {
-				if err := generateFamily(out, t, f); err != nil {
-					return err
-				}
+				generateFamily(out, t, f, marks)
 			}
 		}
 		out.write(fmt.Sprintf("%s/gen_%s.go", kernelDir, t.name), fmt.Sprintf(`%s
@@ -158,14 +198,10 @@ func init() { register("%s", unsafe.Pointer(C.lt_get_%s())) }
 }
 
 // generateFamily writes the package of a family for one tier.
-func generateFamily(out *output, t tier, f family) error {
+func generateFamily(out *output, t tier, f family, marks map[string]string) {
 	dir := fmt.Sprintf("%s/tiers/%s/%s/", kernelDir, t.name, f.name)
 	for _, u := range f.units {
-		hash, err := templateHash(kernelDir + "/src/units/" + u + ".h")
-		if err != nil {
-			return err
-		}
-		out.write(dir+"gen_"+u+".cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner, hash, t.name, u))
+		out.write(dir+"gen_"+u+".cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner, marks[u], t.name, u))
 	}
 	out.write(dir+"gen_family.go", fmt.Sprintf(`%s%s
 // Package %s holds the kernels of %s for the %s tier.
@@ -175,7 +211,6 @@ package %s
 import "C"
 
 %s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, cached(t.name+"_"+f.name)))
-	return nil
 }
 
 // cached is an export that makes go's build cache serve a package: for a shared library it looks for the header of every
