@@ -62,11 +62,11 @@ def includes(path, seen):
     return seen
 
 
-def code(path):
-    """The text of a source without comments, which do not change the PTX."""
+def code(text):
+    """A source without comments and white space, which do not change the PTX."""
     literal = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\''
-    text = re.sub(rf"({literal})|//[^\n]*|/\*.*?\*/", lambda m: m[1] or " ", path.read_text(), flags=re.S)
-    return "\n".join(filter(None, (line.strip() for line in text.split("\n")))).encode()
+    text = re.sub(rf"({literal})|//[^\n]*|/\*.*?\*/", lambda m: m[1] or " ", text, flags=re.S)
+    return " ".join(text.split()).encode()
 
 
 def digest(unit):
@@ -75,7 +75,7 @@ def digest(unit):
     seen = set(HERE.glob("nvrtc/*"))
     for name in re.findall(r'#include "([^"]+)"', text):
         includes(ROOT / name, seen)
-    parts = [text.encode(), " ".join(OPTIONS).encode(), *(code(p) for p in sorted(seen))]
+    parts = [code(text), " ".join(OPTIONS).encode(), *(code(p.read_text()) for p in sorted(seen))]
     return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 
