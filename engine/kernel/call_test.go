@@ -11,7 +11,7 @@ import (
 )
 
 // A kernel's results arrive in the caller's variables for any stack depth: the stack may grow, and move, on the way into the call.
-func TestAnswersArriveWhereverTheStackEnds(t *testing.T) {
+func TestResultsArriveForAnyStackDepth(t *testing.T) {
 	panel := Get("lu_panel").Row(dtype.Float64)
 	column, pivots := make([]float64, 4), make([]int32, 1) // all zeros: the first pivot is one
 	for depth := range 3000 {

@@ -1,4 +1,4 @@
-// What Go and the kernels of eight-bit floats agree on.
+// The interface of Go and the kernels of 8-bit floats.
 #ifndef LIBTENSOR_KERNEL_FLOAT8_H
 #define LIBTENSOR_KERNEL_FLOAT8_H
 

@@ -93,7 +93,7 @@ func TestSumsWithProductsRoundOnce(t *testing.T) {
 }
 
 // addcmul with a value has the digits that the value's product loses.
-func TestAddcmulKeepsWhatItsValueLoses(t *testing.T) {
+func TestAddcmulAddsRoundingErrors(t *testing.T) {
 	for _, tier := range tierTables() {
 		const n = 37
 		a, b, c := make([]float64, n), make([]float64, n), make([]float64, n)

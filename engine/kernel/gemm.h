@@ -1,15 +1,15 @@
-// What Go and the matrix kernels agree on.
+// The interface of Go and the matrix kernels.
 #ifndef LIBTENSOR_KERNEL_GEMM_H
 #define LIBTENSOR_KERNEL_GEMM_H
 
 #include "abi.h"
 
 // c = alpha * a b + beta * d for every matrix of a batch; a is m by k, b is k by n. Strides count
-// elements. d may be c; it is not read where beta is 0. b, c and d have the kernel's dtype. a has
-// it too, but for int8 and uint8, where it is int16, and for 16-bit floats, where it is float32
-// (bfloat16 where the kernel is gemm_bfloat16 or gemm_dots_bfloat16); where its dtype takes 16 bits
-// its columns must be adjacent. Both a and b must lie along k for gemm_dots. Factors are float32
-// for 16-bit floats and of the kernel's dtype otherwise.
+// elements. d may be c; it is not read if beta is 0. b, c and d have the kernel's dtype. a has it
+// too, except for int8 and uint8, where it is int16, and for 16-bit floats, where it is float32
+// (bfloat16 for the kernels gemm_bfloat16 and gemm_dots_bfloat16); if its dtype has 16 bits, its
+// columns must be adjacent. For gemm_dots both a and b must be contiguous along k. Factors are
+// float32 for 16-bit floats and of the kernel's dtype otherwise.
 typedef struct {
   uintptr_t a, b, c, d;
   int64_t batch, m, n, k;
@@ -18,14 +18,14 @@ typedef struct {
   uint8_t alpha[16], beta[16];
 } lt_gemm;
 
-// A product of matrices of integers that stand for numbers; b is int8, a int16, or uint8 where the
-// kernel is gemm_bytes, and its columns are adjacent. Where packed is not NULL, it has the columns
-// of b, as gemm_quantized_pack or gemm_bytes_pack wrote them, and the first is that of this number,
-// a multiple of 32. Arrays have an item for each column of c, and may be read up to 64 items from
-// its last one on. A sum is that of (a - a_zero) * b, plus offsets, less zeros times the row's
-// row_sums where these are not NULL; it wraps. It is written to an int32 c; in float32, plus bias
-// and times scales, to a float32 one; and rounded, halves to even, within low and high, plus zero,
-// to one of 8 bits. The factors and the batch of g do not count.
+// A product of quantized matrices; b is int8, a int16, or uint8 for the kernel gemm_bytes, and a's
+// columns are adjacent. If packed is not NULL, it has the columns of b, as gemm_quantized_pack or
+// gemm_bytes_pack wrote them, and the first is that of this number, a multiple of 32. Arrays have
+// an item for each column of c, and may be read up to 64 items beyond the last one. A sum is that
+// of (a - a_zero) * b, plus offsets, less zeros times the row's row_sums if these are not NULL; it
+// wraps around. It is written to an int32 c; in float32, plus bias and times scales, to a float32
+// one; and rounded, ties to even, clamped to [low, high], plus zero, to one of 8 bits. The factors
+// and the batch of g are ignored.
 typedef struct {
   lt_gemm g;
   uintptr_t offsets, zeros, row_sums, bias, scales, packed;

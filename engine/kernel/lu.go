@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// LULimit is the largest number of columns of a panel, and of rows of a triangle, in an LU factorization.
+// LULimit is the largest number of columns of a block, and of rows of a triangle, in an LU factorization.
 const LULimit = C.LT_LU
 
 // LU is a call of a kernel for parts of large factorizations; it mirrors lt_lu.

@@ -1,4 +1,4 @@
-// What Go and the kernels of quantized tensors agree on.
+// The interface of Go and the kernels of quantized tensors.
 #ifndef LIBTENSOR_KERNEL_QUANTIZE_H
 #define LIBTENSOR_KERNEL_QUANTIZE_H
 

@@ -1,22 +1,21 @@
-// What Go and the kernels of recurrences agree on.
+// The interface of Go and the recurrence kernels.
 #ifndef LIBTENSOR_KERNEL_RECURRENCE_H
 #define LIBTENSOR_KERNEL_RECURRENCE_H
 
 #include "abi.h"
 
-// The kinds of cells; what goes back through one is that of its kind, and LT_CARRY what goes back
-// to the state before all steps.
+// The types of cells; a backward step has the same type, and LT_CARRY is the backward step to the
+// initial state.
 enum { LT_TANH, LT_RELU, LT_LSTM, LT_GRU, LT_CARRY };
 
-// A step of the rows of some sequences. Rows of `from`, `from_row` elements apart, are multiplied
-// by `weight`: panels of `vectors` vectors for each of `depth` elements; without it sums come from
-// `sums`, a row for each, or are 0. Panels have a vector of the same units for each gate, or, where
-// all elements are one gate's, adjacent units. A call makes the panels from begin to end. Every
-// other operand has rows of `units` elements for each gate.
-//
-// Forward: x and bias are added to the sums, h and c are the states before, to which hidden and
-// cell come after; gates are kept for the way back. Backward: sums, carry and given are what comes
-// back to hidden, own_cell to cell; they make the gradients of the gates' sums.
+// A step for the rows of some sequences. Rows of `from`, with stride `from_row`, are multiplied by
+// `weight`: packed panels of `vectors` vectors for each of `depth` elements; without it sums are
+// read from `sums`, a row for each, or are 0. Packed panels have a vector of the same units for
+// each gate, or, if all elements belong to one gate, adjacent units. A call computes the packed
+// panels from begin to end. Every other operand has rows of `units` elements for each gate.
+// Forward: x and bias are added to the sums, h and c are the previous states, and hidden and cell
+// the next ones; gates are saved for the backward pass. Backward: sums, carry and given are the
+// gradient of hidden, own_cell that of cell; they determine the gradients of the gates' sums.
 typedef struct {
   uintptr_t from, weight, sums;
   int64_t from_row, rows, depth, vectors, units, begin, end;
@@ -25,10 +24,9 @@ typedef struct {
   int32_t kind, backward;
 } lt_recurrence;
 
-// Packs depth elements from element `first` of all panels on, which have `whole` of them. An
-// element of the matrix is `step` behind that before it, and `unit` behind that of the unit before;
-// gates are `gate` apart, or, where that is 0, all are one's. A call without `packed` finds how
-// many lanes vectors have.
+// Packs depth elements from element `first` of all packed panels on, which have `whole` of them.
+// `step` is the stride of matrix elements, `unit` that of units, and `gate` that of gates, or 0 if
+// all elements belong to one gate. A call without `packed` returns the number of vector lanes.
 typedef struct {
   uintptr_t matrix, packed;
   int64_t lanes, first, depth, whole, step, unit, gate, vectors, units, begin, end;

@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// Taps reports how the elements of a dimension are made; it mirrors lt_taps.
+// Taps holds the interpolation along a dimension; it mirrors lt_taps.
 type Taps struct {
 	Size, Outputs, Most, Back int64
 	Index, Weights, Counts    uintptr

@@ -1,4 +1,4 @@
-// What Go and the kernels of resampling agree on.
+// The interface of Go and the resampling kernels.
 #ifndef LIBTENSOR_KERNEL_RESAMPLING_H
 #define LIBTENSOR_KERNEL_RESAMPLING_H
 
@@ -6,22 +6,23 @@
 
 enum { LT_RESAMPLE_DIMS = 3 };
 
-// How the elements of a dimension are made: element i is the sum over t of those of the source at
-// index[t * outputs + i] times weights[t * outputs + i], for t below most, or below counts[i] where
+// The interpolation along a dimension: output element i is the sum over t of the source element at
+// index[t * outputs + i] times weights[t * outputs + i], for t below most, or below counts[i] if
 // there are counts. The indices of an element are adjacent, or repeat the first or the last one.
-// That of a tap lies at most back below the index of this tap of any element in front. index is of
-// int32, weights are of the dtype that is computed in. Without weights there is one tap that counts
-// as it is. Where unit is not 0, sums are of integers, and are rounded to multiples of it, which
-// are from 0 to 255.
+// The index of a filter tap is at most back below that of the same filter tap for any earlier
+// element. index is int32; weights have the compute dtype. Without weights there is one filter tap
+// of weight 1. If unit is not 0, sums are of integers, and are rounded to multiples of it, from 0
+// to 255.
 typedef struct {
   int64_t size, outputs, most, back;
   uintptr_t index, weights, counts;
   double unit;
 } lt_taps;
 
-// Resamples planes of up to three dimensions, whose elements have lanes adjacent channels. A call
-// is about rows from begin to end of what is made. With along_first the rows of the source are
-// resampled before they are added up. room has bytes of scratch: a call without finds how many.
+// Resamples planes of up to three dimensions, with `lanes` adjacent channels per element. A call
+// computes rows from begin to end of the result. With along_first the rows of the source are
+// resampled before they are summed. room is scratch memory: a call without it computes its size in
+// bytes.
 typedef struct {
   uintptr_t from, to, room;
   int64_t bytes, lanes, begin, end, along_first;

@@ -84,7 +84,7 @@ func TestNaNPropagates(t *testing.T) {
 
 // Where a function is finite does not depend on the tier: not at the ends of the range either, where the parts overflow that products are
 // made of without FMA, nor at the largest numbers with finite exponentials.
-func TestTiersAreFiniteAlike(t *testing.T) {
+func TestTiersAgreeOnFiniteResults(t *testing.T) {
 	edges := []float64{math.MaxFloat64, 0x1.fffffffffffffp+1022, 0x1.fffffff8p+1023, 0x1.ffffffp+1023, 1.3442e300, 1e300, 0x1p513, 0x1.fffffffffffffp+511, 0x1p500,
 		745, 709.7, 709, 699.9, 691.5, 0x1p27, 0x1p-27, 1e-300, 2.2486e-308, 0x1p-1022, 0x1.8p-1023, 5e-324}
 	tables := tierTables()

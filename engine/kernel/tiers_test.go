@@ -469,7 +469,7 @@ func TestCopiesKeepTheBits(t *testing.T) {
 	}
 }
 
-func TestBuildsOfOtherMachinesSayWhatWouldWork(t *testing.T) {
+func TestErrorsOfBuildsForOtherCPUsNameAnAlternative(t *testing.T) {
 	assert.NoError(t, unusable([]string{"baseline", "avx2", "avx512"}, []string{"baseline"}))
 	assert.NoError(t, unusable([]string{"avx2"}, []string{"baseline", "avx2", "avx512"}))
 	err := unusable([]string{"avx2", "avx512"}, []string{"baseline"})

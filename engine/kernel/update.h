@@ -1,4 +1,4 @@
-// An update of a parameter by its gradient: what Go and the kernel "update" agree on.
+// The interface of Go and the kernel "update", which updates a parameter by its gradient.
 #ifndef LIBTENSOR_KERNEL_UPDATE_H
 #define LIBTENSOR_KERNEL_UPDATE_H
 
@@ -6,9 +6,9 @@
 
 enum { LT_SGD, LT_ADAM, LT_ADAMW, LT_ADAGRAD };
 
-// n elements of a parameter, its gradient and up to three states, all of one dtype; 0 where there
-// is none. SGD has the velocity, Adam the means of gradients and of their squares and the largest
-// of these, Adagrad the sum of squares.
+// n elements of a parameter, its gradient and up to three states, all of one dtype; 0 for unused
+// ones. SGD has the velocity, Adam the means of gradients and of their squares and the largest of
+// these, Adagrad the sum of squares.
 typedef struct {
   int32_t kind, maximize;
   int32_t nesterov, first;  // of SGD; in the first step the velocity is the gradient

@@ -3,8 +3,8 @@
 //   measure sweep FUNCTION float32 STRIDE   every STRIDE-th float (all of them for 1)
 //   measure sweep FUNCTION float64 COUNT    COUNT doubles of each of several distributions, then
 //                                           more near the worst of them
-//   measure special FUNCTION DTYPE          zeros, infinities, NaN and neighbours, against libm
-//   measure lanes FUNCTION DTYPE            does a result depend on its place in the vector?
+//   measure special FUNCTION DTYPE          zeros, infinities, NaN and adjacent values, against libm
+//   measure lanes FUNCTION DTYPE            does a result depend on its position in the vector?
 //   measure eval FUNCTION DTYPE             reads arguments (C99 hexadecimal), writes results
 //   measure list                            the functions, two-argument ones marked with 2
 //
@@ -286,7 +286,7 @@ void special(const Function& f) {
   printf("%ld %ld\n", bad, count);
 }
 
-// The same arguments at every offset of the vector, among other neighbours and in tails.
+// The same arguments at every offset of the vector, next to other values and in tails.
 template <class T>
 void lanes(const Function& f) {
   constexpr int width = lt::Vec<T>::N, n = 4 * width + 1;

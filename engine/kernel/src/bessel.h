@@ -1,7 +1,7 @@
-// Bessel functions, modified and not, and Airy's function, of one double: piecewise polynomials
-// (gen_fits.h) near 0, and beyond 16 and 26 the amplitude and phase (DLMF 10.18) or what remains
-// beside the exponential, as polynomials in 1/x. Both parts of a result in double length until the
-// end.
+// Bessel functions, modified or not, and the Airy function, of one double: piecewise polynomials
+// (gen_fits.h) near 0, and beyond 16 and 26 the amplitude and phase (DLMF 10.18) or the factor of
+// the exponential, as polynomials in 1/x. Both parts of a result are in double-double precision
+// until the end.
 #ifndef LIBTENSOR_KERNEL_BESSEL_H
 #define LIBTENSOR_KERNEL_BESSEL_H
 
@@ -144,7 +144,7 @@ inline double airy_ai(double x) {
   if (x != x) return x;
   const double m = __builtin_fabs(x);
   if (m < 10) return double(airy_fit(x));
-  // Beyond 2^64 the phase has no digits that triple length knows.
+  // Beyond 2^64 the phase has no accurate digits even in triple length.
   if (m > 0x1p64) return x > 0 || m == kInfinity ? 0 : kNaN;
   const Pair root = sqrt(Pair(m)), zeta = Pair(2) * Pair(m) * root / Pair(3), u = Pair(1) / zeta;
   constexpr Pair root_pi = {0x1.c5bf891b4ef6bp0, -0x1.618f13eb7ca89p-54};

@@ -87,7 +87,7 @@ LT_INLINE To store_real(V v) {
     return (To)(int32_t)v;  // through 32 bits, so that negative values wrap
   } else if constexpr (kind_of<To> == kInteger && sizeof(To) >= 4 && To(-1) > 0 &&
                        (__is_same(V, float) || __is_same(V, double))) {
-    // Negative values wrap here too, on every machine.
+    // Negative values wrap around here too, on every CPU.
     constexpr V beyond = V(0x1p63);
     if constexpr (sizeof(To) == 4)
       return (To)(int64_t)v;
@@ -98,7 +98,7 @@ LT_INLINE To store_real(V v) {
   }
 }
 
-// Between equal dtypes the bits stay as they are, those of signalling NaN too.
+// Between equal dtypes the bits are copied, including those of signalling NaNs.
 template <class To, class From>
 LT_INLINE To convert(From from) {
   if constexpr (__is_same(To, From)) return from;
@@ -157,8 +157,8 @@ LT_INLINE int64_t cast_halves(const float *s, Float16 *d, int64_t n) {
   return i;
 }
 
-// A contiguous run. float16 meets other real dtypes through float32, as single elements do, but in
-// blocks, which convert in vectors.
+// A contiguous row. float16 is converted to and from other real dtypes through float32, as single
+// elements are, but in blocks that are converted with vectors.
 template <class From, class To>
 LT_INLINE void cast_run(const From *__restrict s, To *__restrict d, int64_t n) {
   constexpr bool half = __is_same(From, Float16) != __is_same(To, Float16);
@@ -177,9 +177,9 @@ LT_INLINE void cast_run(const From *__restrict s, To *__restrict d, int64_t n) {
   for (; i < n; i++) d[i] = convert<To>(s[i]);
 }
 
-// memmove, but for what it takes two to twenty times as long for on some processors: a few thousand
-// bytes, by rep movsb, or from their end on where the target lies further into its page than the
-// source. Here lines are filled one after the other.
+// memmove, except for the cases in which it takes two to twenty times as long on some CPUs: a few
+// thousand bytes, by rep movsb, or backwards if the target is further into its page than the
+// source. Here cache lines are filled in order.
 [[gnu::noinline]] void copy_bytes(const char *src, char *dst, int64_t n) {
   constexpr int64_t kShort = 512, kLong = 1 << 20;
   const int64_t ahead = dst - src;

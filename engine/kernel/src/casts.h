@@ -7,7 +7,7 @@
 
 #define LT_FIND_CAST LT_SYMBOL(find_cast, LT_TIER)
 
-// LT_FIND_CAST returns what find_cast returns.
+// LT_FIND_CAST calls find_cast.
 extern "C" lt::CastRow LT_FIND_CAST(int from, int to);
 
 #endif

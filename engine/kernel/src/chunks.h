@@ -1,4 +1,4 @@
-// Rows whose body wants contiguous operands: strided and constant ones pass through small buffers.
+// Rows whose body needs contiguous operands: strided and constant ones are copied to small buffers.
 #ifndef LIBTENSOR_KERNEL_CHUNKS_H
 #define LIBTENSOR_KERNEL_CHUNKS_H
 
@@ -8,11 +8,12 @@
 namespace lt {
 namespace {
 
-// Elements of a run: 4 KB of results.
+// Elements per block: 4 KB of results.
 template <class R>
 constexpr int64_t chunk_of = 4096 / (int64_t)sizeof(R);
 
-// Presents an operand as runs of at most kChunk elements; a constant is laid out once.
+// Presents an operand as contiguous chunks of at most kChunk elements; a constant is filled in
+// once.
 template <class T, int64_t kChunk>
 struct Input {
   const char *at;
@@ -109,7 +110,7 @@ LT_INLINE void vector_binary(char *const *data, const int64_t *s, int64_t n, F f
   });
 }
 
-// f on the real and imaginary parts of complex numbers alike.
+// Applies f to the real and to the imaginary parts of complex numbers.
 template <class T, class F>
 LT_INLINE void parts_unary(char *const *data, const int64_t *s, int64_t n, F f) {
   chunked<T, T>(data, s, n, [&](T *out, int64_t m, const T *a) {

@@ -1,4 +1,4 @@
-// What windows meet as columns of a matrix, and its transpose.
+// im2col: windows of images as columns of a matrix, and its transpose.
 #ifndef LIBTENSOR_KERNEL_SRC_COLUMNS_H
 #define LIBTENSOR_KERNEL_SRC_COLUMNS_H
 
@@ -7,7 +7,7 @@
 namespace lt {
 namespace {
 
-// The windows of a row whose tap t is inside of the image.
+// The windows of a row with kernel element t inside of the image.
 LT_INLINE Range inside(const lt_windows &w, int64_t t) {
   const int64_t at = t * w.step + w.origin;
   int64_t begin = at < 0 ? up(-at, w.stride) : 0, end = at < w.size ? up(w.size - at, w.stride) : 0;
@@ -16,7 +16,7 @@ LT_INLINE Range inside(const lt_windows &w, int64_t t) {
   return {begin, end < begin ? begin : end};
 }
 
-// A unit is what one tap meets in all windows of a plane.
+// A unit is one kernel element in all windows of a plane.
 struct Columns {
   template <class T>
   static void row(lt_pool *p) {
@@ -53,7 +53,8 @@ struct Columns {
   }
 };
 
-// A unit is a row of the image: what all taps that come by there have, in the order of the taps.
+// A unit is a row of the image: the sums of all kernel elements that refer to it, in the order of
+// the kernel elements.
 struct FromColumns {
   template <class T>
   static void row(lt_pool *p) {
@@ -95,7 +96,7 @@ struct FromColumns {
   static LT_INLINE void add(const T *__restrict from, S *__restrict to, int64_t stride, int64_t n) {
     for (int64_t i = 0; i < n; i++) to[i * stride] = S(to[i * stride] + load_value(from[i]));
   }
-  // The window whose tap t meets element i, -1 where there is none.
+  // The window with element i at kernel element t, or -1.
   static LT_INLINE int64_t window_of(const lt_windows &w, int64_t i, int64_t t) {
     const int64_t at = i - w.origin - t * w.step;
     return at >= 0 && at % w.stride == 0 && at / w.stride < w.positions ? at / w.stride : -1;

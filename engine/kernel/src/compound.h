@@ -1,5 +1,5 @@
-// Functions of complex numbers that libm has not, in double, with what would be lost near a zero or
-// a pole in double length. Floats are computed on as doubles and rounded once.
+// Functions of complex numbers that libm lacks, in double, with double-double precision where
+// digits would be lost near a zero or a pole. Floats are computed as doubles and rounded once.
 #ifndef LIBTENSOR_KERNEL_COMPOUND_H
 #define LIBTENSOR_KERNEL_COMPOUND_H
 
@@ -128,12 +128,13 @@ inline Complex128 sinc_of(Complex128 z) {
     const Complex128 w = {x * kPi.hi, y * kPi.hi};
     return csin(w) / w;
   }
-  // x = 2n + r, and sine and cosine of what is at most a quarter of a turn
+  // x = 2n + r, and sine and cosine of an angle of at most a quarter turn
   const double r = x - 2 * __builtin_rint(x / 2), a = __builtin_fabs(r);
   const double s = __builtin_sin(kPi.hi * (a > 0.5 ? 1 - a : a));
   const double c = __builtin_sin(kPi.hi * (0.5 - a));
   const Pair p = Pair::product(y, kPi.hi);
-  // What is beyond e^600 comes in last; twice where all that is not 0 is infinite.
+  // The part of the exponent beyond 600 is applied last; twice if every nonzero value becomes
+  // infinite.
   const double size = __builtin_fabs(p.hi), past = size - 600, h = past > 0 ? 600 : size;
   const double scale = past > 0 ? __builtin_exp(past < 700 ? past : 700) : 1;
   const double rest = past < 700 ? p.lo + y * kPi.lo : 0;
@@ -154,12 +155,12 @@ inline LongLog long_log(Complex128 z) {
   const int k = __builtin_ilogb(a > b ? a : b);
   const double x = __builtin_ldexp(z.re, -k), y = __builtin_ldexp(z.im, -k);
   const Pair square = Pair::product(x, x) + Pair::product(y, y);
-  // The angle is right to a unit in the last place; what is left is the sine of the rest.
+  // The angle is accurate to a unit in the last place; the correction is the sine of the remainder.
   const double angle = __builtin_atan2(y, x);
   const Turn turn = reduce_pair(angle);
   const Pair c = cos_turn(turn), s = cos_turn({turn.n + 3, turn.r});
   const Pair across = Pair(y) * c - Pair(x) * s, along = Pair(x) * c + Pair(y) * s;
-  // Beside 1 the series of log(1 + d), since a large power multiplies what is lost.
+  // Near 1 the series of log(1 + d) is used, since a large power multiplies the rounding error.
   const Pair d = square - Pair(1);
   const Pair size =
       __builtin_fabs(d.hi) < 0x1p-26 ? d - d * d * (Pair(0.5) - Pair(d.hi / 3)) : log_pair(square);

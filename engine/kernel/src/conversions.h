@@ -30,9 +30,9 @@ struct SignedOf<uint64_t> {
   using type = int64_t;
 };
 
-// Integers with a sign and without one share a row where that makes no difference: they are read
-// alike where no more bits are written than they have, and written alike but from floats, of which
-// only one of the two may hold the value.
+// Signed and unsigned integers share a row if the result does not depend on the sign: reading, if
+// at most as many bits are written as read, and writing, except from floats, for which only one of
+// the two may hold the value.
 template <class From, class To>
 LT_INLINE CastRow cast_between() {
   constexpr bool whole = kind_of<From> == kInteger || kind_of<From> == kBool;

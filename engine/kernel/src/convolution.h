@@ -1,5 +1,5 @@
-// Convolutions as products of matrices of which one is never made: rows of weights times, for each
-// tap of each channel, what it meets of the image at a vector of positions, read in a slab.
+// Convolutions as implicit matrix products: rows of weights times, for each kernel element of each
+// channel, the image elements at a vector of positions, read from an im2col tile.
 #ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_H
 #define LIBTENSOR_KERNEL_SRC_CONVOLUTION_H
 
@@ -12,7 +12,7 @@ namespace {
 template <class T>
 using ConvolutionSteps = Each<typename StepsOf<T>::type::Sum>;
 
-// Where a tile finds what taps meet: at offsets in a slab.
+// The source of a tile's image elements: at offsets in an im2col tile.
 template <class P>
 struct Tapped : FromZero<P> {
   using Unit = typename P::Unit;
@@ -24,7 +24,7 @@ struct Tapped : FromZero<P> {
   LT_INLINE void next() { at = slab + *++offset; }
 };
 
-// What becomes of the sums of a tile: elements of the result where its lanes are positions.
+// The destination of a tile's sums: elements of the result, for lanes that are positions.
 template <class P, class E>
 struct Placed {
   using Unit = typename P::Unit;
@@ -33,7 +33,7 @@ struct Placed {
   static constexpr bool kTurns = kWhole && sizeof(Sum) <= 8;
   static constexpr int kLanes = 8 * LT_VECTOR_BYTES / sizeof(Unit);
   struct Run {
-    int64_t lane, place, at, n;  // in the slab, and in the result
+    int64_t lane, place, at, n;  // in the im2col tile, and in the result
   };
   const E &elements;
   const Sum *bias;
@@ -95,22 +95,22 @@ struct Placed {
   }
 };
 
-// One group: parts of the channels, or of those of a tap, one after the other, of which each adds
-// to the sums of all rows at all positions.
+// One group: the channels, or those of a kernel element, in parts, each of which adds to the sums
+// of all rows at all positions.
 template <class P, class E>
 struct Convolver {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
   static constexpr int R = kTileRows<Unit>, W = kPanel<Unit>, N = W / 2;
-  static constexpr int64_t kManyRows = 32;  // which make up for panels being packed
-  static constexpr int64_t kSpared = 20;    // where that spares more than one lane of so many
+  static constexpr int64_t kManyRows = 32;  // enough to justify packing
+  static constexpr int64_t kSpared = 20;    // if that saves more than one lane
   const lt_convolution *g;
   const E elements;
   Tapping<Unit> tapping;
-  bool packs;   // panels of positions, and does not read them in the slab with what lies between
+  bool packs;   // packed panels of positions, instead of the im2col tile with its gaps
   bool turned;  // channels are adjacent in the result, and written together
   int64_t begin[LT_AXES], end[LT_AXES];
-  Slab<Unit> s;  // of all taps, or of those of one set
+  Slab<Unit> s;  // for all kernel elements, or for those of one set
   int64_t step, lanes, parts;
   Unit *slab, *panel;
   Sum *sums;
@@ -127,7 +127,7 @@ struct Convolver {
         begin{g->axes[0].begin, g->axes[1].begin, g->axes[2].begin},
         end{g->axes[0].end, g->axes[1].end, g->axes[2].end},
         s(slab_of(0)) {
-    // A row alone has as many sums in registers as several have.
+    // A single row keeps as many sums in registers as several rows do.
     step = kind_of<Unit> != kComplex && g->rows == 1 ? 8 * N : W;
     packs = g->rows >= kManyRows && ((s.lanes() - s.positions()) * kSpared > s.positions());
     turned =
@@ -157,7 +157,7 @@ struct Convolver {
       if (tapping.sets() > 1) s = slab_of(set);
       if (tapping.sets() > 1 || n == 0) s.clear(slab, tapping.channels);
       int64_t c = 0;
-      do {  // once where there are no channels, for the bias
+      do {  // once without channels, for the bias
         const int64_t left = g->channels - c;
         const int64_t channels = left < tapping.channels ? left : tapping.channels;
         const int64_t at = n * g->image_group + c * g->image_channel;
@@ -206,8 +206,8 @@ struct Convolver {
     tiles<P, R, 2>(weights, taps, depth, target, g->rows);
   }
 
-  // Packs what taps meet at the positions of a tile. Whole vectors are written: what is too much
-  // gives way to what comes next.
+  // Packs the image elements at the positions of a tile. Whole vectors are written: later elements
+  // overwrite the excess.
   void pack(const Placed<P, E> &out, int64_t depth) const {
     Move moves[W + 2] = {};
     int count = 0;
@@ -219,7 +219,7 @@ struct Convolver {
     if (count == 4) return pack_by<4>(moves, count, depth);
     pack_by<0>(moves, count, depth);
   }
-  // A vector of the slab, and where in a row of the panel it begins.
+  // A vector of the im2col tile, and its offset in a row of the packed panel.
   struct Move {
     int64_t from, to;
   };
@@ -241,7 +241,7 @@ struct Convolver {
   }
 };
 
-// Weights for images that are made of results: a row for each channel of images.
+// Transposed weights, for images computed from results: a row for each channel of images.
 struct ConvolveTurn {
   template <class T>
   static void row(const lt_convolution_turn *g) {

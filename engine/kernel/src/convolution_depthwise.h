@@ -1,5 +1,5 @@
-// Convolutions of groups of one channel and one row of weights that lie side by side, as channels
-// do in channels_last: lanes are groups, and taps outside of the image are left out.
+// Convolutions of adjacent groups of one channel and one row of weights, as in channels_last: lanes
+// are groups, and kernel elements outside of the image are skipped.
 #ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_DEPTHWISE_H
 #define LIBTENSOR_KERNEL_SRC_CONVOLUTION_DEPTHWISE_H
 
@@ -13,13 +13,13 @@ struct Depthwise {
   using T = typename P::Unit;
   static constexpr int N = Vec<T>::N;
   static constexpr int kPositions = 8;  // whose sums are in registers at once
-  // A tap that meets the image: where, and where its weights are.
+  // A kernel element inside of the image: the address of the image element, and of its weights.
   struct Tap {
     int64_t image, weight;
   };
   const lt_convolution *g;
   int64_t taps;
-  T *weights;  // those of a tap side by side
+  T *weights;  // those of a kernel element are adjacent
   Tap *met;
 
   static constexpr int64_t kMost = 1 << 18;  // bytes of weights, which the second cache holds
@@ -51,7 +51,7 @@ struct Depthwise {
   static int64_t element(const lt_axis &a, int64_t position, int64_t tap) {
     return position * a.stride + tap * a.step + a.origin;
   }
-  // Positions along a row where all taps meet the image.
+  // The positions along a row with all kernel elements inside of the image.
   Range whole() const {
     const lt_axis &a = g->axes[2];
     const int64_t reach = (a.taps - 1) * a.step, low = a.origin + (reach < 0 ? reach : 0),
@@ -78,7 +78,7 @@ struct Depthwise {
       }
     }
   }
-  // Lists the taps that meet the image at a position.
+  // Lists the kernel elements inside of the image at a position.
   int64_t list(int64_t k, int64_t j, int64_t i) const {
     const int64_t at[LT_AXES] = {k, j, i};
     int64_t n = 0;
@@ -96,7 +96,8 @@ struct Depthwise {
       if (e >= 0 && e < a.size) each_met(d + 1, at, image + e * a.image_step, tap * a.taps + t, n);
     }
   }
-  // The sums of all groups at some positions, from a list of taps for some elements before.
+  // The sums of all groups at some positions, from a list of kernel elements of some positions
+  // before.
   template <int kMany>
   void some(int64_t n, int64_t from, int64_t to) const {
     const int64_t across = g->axes[2].stride * g->axes[2].image_step;

@@ -1,5 +1,5 @@
-// The gradients of a convolution's weights: products of the image, read in slabs, and of what
-// belongs to positions, summed over these.
+// The weight gradient of a convolution: products of the image, read from im2col tiles, and the
+// gradient of the result, summed over positions.
 #ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_WEIGHT_H
 #define LIBTENSOR_KERNEL_SRC_CONVOLUTION_WEIGHT_H
 
@@ -8,8 +8,8 @@
 namespace lt {
 namespace {
 
-// Where a tile finds what taps meet of channels: at offsets from the places of positions, one after
-// the other.
+// The source of the image elements of channels: at offsets from those of the positions, which are
+// consecutive.
 template <class P>
 struct Walked {
   using Unit = typename P::Unit;
@@ -38,13 +38,13 @@ struct Weigher {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
   static constexpr int R = kTileRows<Unit>, W = kPanel<Unit>, N = W / 2;
-  static constexpr int64_t kDepth = 128;  // positions of a panel that the nearest cache holds
-  static constexpr int64_t kFewRows = 8;  // which would leave most of a panel empty
+  static constexpr int64_t kDepth = 128;  // positions per packed panel, which fits the L1 cache
+  static constexpr int64_t kFewRows = 8;  // fewer would leave most of a packed panel empty
   const lt_convolution_weight *g;
   const E elements;
   void (*const pack_panel)(const char *, int64_t, int64_t, int64_t, int64_t, Unit *);
   Tapping<Unit> tapping;
-  bool few;  // rows, which are multiplied along positions instead of side by side
+  bool few;  // rows, which are multiplied along positions instead of in lanes
   int64_t panels, most;
   Unit *slab, *packed;
   Sum *sums;
@@ -108,14 +108,15 @@ struct Weigher {
       side_by_side(sums_of_set, positions, first);
     }
   }
-  // The sum of a tap and channel: those of a slab lie together.
+  // The sum of a kernel element and channel: those of an im2col tile are adjacent.
   int64_t sum(int64_t c, int64_t t) const {
     return tapping.whole ? c * tapping.all + t : t * g->channels + c;
   }
   int64_t sums_of_slab() const { return g->channels * (tapping.whole ? tapping.all : 1); }
 
-  // Packs what belongs to the positions of a box: panels of as many rows as two vectors hold, or
-  // rows whose lines are whole vectors; and finds the places of positions in the slab.
+  // Packs the gradient at the positions of a box: packed panels with as many rows as two vectors
+  // hold, or rows padded to whole vectors. Also computes the offsets of positions in the im2col
+  // tile.
   int64_t pack_positions(int64_t n, const int64_t *begin, const int64_t *end) const {
     const Slab<Unit> s(g->axes, tapping.set(0), begin, end);
     const int64_t step = g->axes[2].position_step, row = g->positions_row;
@@ -143,7 +144,7 @@ struct Weigher {
     return count;
   }
 
-  // Number i of what belongs to positions.
+  // Element i of the gradient of the result.
   const char *element(int64_t i) const { return (const char *)g->positions + i * elements.size(); }
 
   void side_by_side(int64_t begin, int64_t positions, bool first) const {
@@ -168,7 +169,7 @@ struct Weigher {
               sums + (m * g->channels * tapping.all + begin) * N, first);
   }
 
-  // Adds vectors of products along positions to those of taps, kTaps at a time.
+  // Adds vectors of products along positions to the sums of kernel elements, kTaps at a time.
   template <int kTaps>
   void dots(const Slab<Unit> &s, const Unit *row, int64_t t, int64_t end, Sum *to,
             bool first) const {

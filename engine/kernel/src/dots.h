@@ -1,5 +1,5 @@
-// Products that sum along memory: those of matrices whose rows and columns lie along k, and that of
-// two vectors.
+// Products that sum along contiguous memory: of matrices that are contiguous along k, and of two
+// vectors.
 #ifndef LIBTENSOR_KERNEL_SRC_DOTS_H
 #define LIBTENSOR_KERNEL_SRC_DOTS_H
 
@@ -38,8 +38,7 @@ LT_INLINE Vec<T> halves_added(Vec<T> a, Vec<T> b, std::index_sequence<I...>) {
   return low + high;
 }
 
-// The sums of the lanes of n vectors, one after the other, in the vectors from v on; h is 1 or half
-// the lanes that are left of each.
+// The horizontal sums of n vectors, from v on; h is 1 or half the remaining lanes of each.
 template <int n, int h, class T>
 LT_INLINE void add_lanes(Vec<T> *v) {
   constexpr int left = (n + 1) / 2;
@@ -114,9 +113,9 @@ void dots_of(const lt_gemm *g, Part<P, T> part, int64_t rows, int64_t columns) {
   }
 }
 
-// Rows are taken I at a time, and those that are left in halves. One row alone has sums for more
-// columns, but not for so many that those a power of two apart would meet in the same few lines of
-// the cache.
+// Processes I rows at a time, and the remaining ones in halves. A single row has sums for more
+// columns, but not for so many that columns at a distance of a power of two would map to the same
+// few cache lines.
 template <class P, int I, class T>
 void dots_of_rows(const lt_gemm *g, const Part<P, T> &part, int64_t rows, int64_t columns) {
   dots_of<P, I, I == 1 ? kDotColumns : 4>(g, part, rows, columns);
@@ -167,7 +166,8 @@ struct DotOf<Complex64> {
   using Total = Complex128;
 };
 
-// One total for n elements. Lanes of float32 stay short before they are added to the float64 total.
+// One total for n elements. Partial sums of float32 have few terms before they are added to the
+// float64 total.
 struct Dot {
   template <class T>
   static LT_INLINE T product(T x, T y, bool conjugate) {

@@ -49,8 +49,8 @@ LT_INLINE bool wants_tiles(const lt_loop *l) {
   return false;
 }
 
-// An input that is dense along dimension 1 only is turned over tile by tile, so that rows read it
-// along its memory, unless it has to stay where it lies.
+// An input that is dense only along dimension 1 is transposed tile by tile, so that rows read
+// contiguous memory, unless it must be passed in place.
 struct Turned {
   TurnPlane turn[LT_OPERANDS];
   alignas(64) char tile[LT_OPERANDS][kTile * kTileRows * 8];
@@ -160,8 +160,7 @@ void run_elementwise(const lt_loop *l) {
   finish_streams();
 }
 
-// The dimension along which src is dense while dst is dense along dimension 0; 0 where there is
-// none.
+// The dimension along which src is dense while dst is dense along dimension 0; 0 for none.
 LT_INLINE int turned_dimension(const lt_loop *l, int64_t size) {
   if (l->memory[0] != l->memory[1] || l->strides[0][0] != size || l->strides[1][0] == size ||
       l->sizes[0] < 8)

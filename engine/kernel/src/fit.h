@@ -7,8 +7,8 @@
 namespace lt {
 namespace {
 
-// Pieces of width 1 / density from start on. Each has a centre and, for the distance from there, a
-// power series: two coefficients in double length, like the centre, and N others.
+// Intervals of width 1 / density from start on. Each has a centre and a power series in the
+// distance from it: two coefficients in double-double precision, like the centre, and N others.
 template <int N, int kPieces>
 struct Fit {
   double start, density, pieces[kPieces][6 + N];
@@ -18,8 +18,8 @@ struct Fit {
     return pieces[place < kPieces ? place > 0 ? int(place) : 0 : kPieces - 1];
   }
 
-  // The value at a number in the interval or at its end. What is lost is 2^-53 of the terms from
-  // the second power on.
+  // The value at a number in the interval or at its end. The error is 2^-53 of the terms from the
+  // second power on.
   inline __attribute__((noinline)) Pair operator()(Pair x) const {
     const double *p = piece(x.hi);
     const Pair moved = Pair::sum(x.hi, -p[0]);
@@ -60,7 +60,7 @@ struct Fit {
   }
 
  private:
-  // The pieces of a vector's numbers, by columns.
+  // The intervals of a vector's numbers, by columns.
   struct Pieces {
     const double *rows[Doubles::N];
     LT_INLINE Pieces(const Fit &fit, Doubles x) {

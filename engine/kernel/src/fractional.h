@@ -7,9 +7,9 @@
 namespace lt {
 namespace {
 
-// A unit is a plane, which has a number of its own for each dimension: where the first step lies
-// among those of windows that are as far apart as fits. Of NaN the last counts, else the first of
-// the largest.
+// A unit is a plane, with a separate random number for each dimension: the position of the first
+// step in the sequence of windows that are spaced as evenly as possible. The last NaN wins,
+// otherwise the first of the largest elements.
 struct FractionalPool {
   template <class T>
   static void row(lt_pool *p) {

@@ -10,8 +10,8 @@
 namespace lt {
 namespace {
 
-// The sum of two doubles, not to the nearest double but, where it is between two, to the one whose
-// last bit is 1: rounded again, to a float, it gives what the exact sum gives.
+// The sum of two doubles, rounded to odd: if it is not exact, the neighboring double with a last
+// bit of 1. Rounded again, to a float, it equals the rounded exact sum.
 [[maybe_unused]] LT_INLINE double add_to_odd(double a, double b) {
   const double s = a + b, t = s - a, rest = (a - (s - t)) + (b - t);
   int64_t bits;

@@ -1,6 +1,6 @@
-// Matrix products of every dtype over any strides: panels of b are packed, and a few rows of a at a
-// time are multiplied with a panel in registers. Every element of c is summed in the order of k,
-// whatever part of the matrix it lies in.
+// Matrix products of every dtype over any strides: b is copied to packed panels, and a few rows of
+// a at a time are multiplied with a packed panel in registers. Every element of c is summed in the
+// order of k, whatever part of the matrix contains it.
 #ifndef LIBTENSOR_KERNEL_SRC_GEMM_H
 #define LIBTENSOR_KERNEL_SRC_GEMM_H
 
@@ -32,8 +32,8 @@ LT_INLINE void unrolled(F &&f) {
   unrolled_over(f, std::make_integer_sequence<int, n>());
 }
 
-// What will be packed next: runs of bytes, step apart, of which some are fetched into the second
-// cache with each tile, while the tiles before it are computed.
+// The memory to be packed next: byte ranges with a stride of step, some of which are prefetched
+// into the L2 cache with each tile.
 struct Ahead {
   const char *at = nullptr;
   int64_t step = 0, bytes = 0, left = 0, each = 0;
@@ -56,7 +56,7 @@ struct Target {
   bool first, last;
   Ahead ahead = {};
 
-  // Writes the elements of rows, in one place for all numbers of them.
+  // Writes the elements of rows, for any number of rows.
   __attribute__((noinline)) void write(int rows) const {
     for (int r = 0; r < rows; r++) out.row(sums + r * W, s, i + r, j, w);
   }
@@ -67,13 +67,13 @@ struct Target {
   }
 };
 
-// What becomes of sums: c = alpha * sums + beta * d.
+// The final step of a sum: c = alpha * sums + beta * d.
 template <class P, class T>
 struct Scaled {
   using Sum = typename P::Sum;
   static constexpr bool kWhole = __is_same(Sum, T);  // whether it takes sums from registers
-  static constexpr bool kFromZero = true;            // what sums start with
-  static constexpr int kHead = 0;                    // rows of a panel before its units
+  static constexpr bool kFromZero = true;            // initial value of sums
+  static constexpr int kHead = 0;                    // rows before the units of a packed panel
   const lt_gemm *g;
   Sum alpha, beta;
 
@@ -83,14 +83,14 @@ struct Scaled {
   const T *added(int64_t s, int64_t i, int64_t j) const {
     return (const T *)g->d + s * g->d_batch + i * g->d_row + j * g->d_col;
   }
-  // Where the columns of b, from row p on, are read: in the panel, once they are packed there.
+  // The source of the columns of b, from row p on: the packed panel, once they are packed.
   Packed<P> source(const T *b, int64_t, int64_t depth, const Target<P, Scaled> &to,
                    typename P::Unit *panel) const {
     pack<P>(b, g->b_row, g->b_col, depth, to.w, panel);
     return panel;
   }
-  // Whether elements lie in whole vectors, and products with the factors are not rounded, so that
-  // vectors come to what finish does.
+  // Whether elements form whole vectors and products with the factors are exact, so that vector
+  // code returns the same as finish.
   bool direct(int64_t w) const {
     return (alpha == Sum(1) || alpha == Sum(-1)) &&
            (beta == Sum(0) || (beta == Sum(1) && g->d_col == 1)) && g->c_col == 1 &&
@@ -104,7 +104,7 @@ struct Scaled {
       __builtin_prefetch(c + t / 2 * g->c_row + t % 2 * Vec<Sum>::N, 1);
     });
   }
-  // Writes a panel's columns of rows from i on from registers.
+  // Writes the columns of a packed panel for rows from i on from registers.
   template <int kRows>
   LT_INLINE void whole(const Vec<Sum> (&sums)[kRows][2], int64_t s, int64_t i, int64_t j) const {
     T *const c = at(s, i, j);
@@ -140,9 +140,9 @@ struct Strided {
   LT_INLINE Strided from(int64_t rows) const { return {at + rows * row, row, col}; }
 };
 
-// The products of kRows rows of a and depth rows of b, of which the first kVectors vectors count.
-// Operands come by reference: copies on the stack are read wider than they were written, for which
-// the CPU waits until what the tile before has written is out of its hands.
+// The products of kRows rows of a and depth rows of b, of which the first kVectors vectors are
+// used. Operands are passed by reference: copies on the stack are read with wider loads than they
+// were stored with, which stalls the CPU until the stores of the preceding tile have retired.
 template <class P, int kRows, int kVectors, class Out, class Left, class Source>
 void tile(const Left &left, const Source &source, int64_t depth, const Target<P, Out> &to) {
   using Unit = typename P::Unit;
@@ -173,7 +173,7 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
           __builtin_prefetch(sums + t * Vec<Sum>::N, 1);
         });
     }
-    // Arrays lie in registers where their indices are constants from the start.
+    // Arrays are kept in registers if their indices are constants.
     Vec<Sum> acc[kRows][kVectors];
     const auto each = [&](auto &&f) __attribute__((always_inline)) {
       unrolled<kRows * kVectors>([&](int t) __attribute__((always_inline)) {
@@ -217,7 +217,8 @@ void tiles(Left a, const Source &b, int64_t depth, Target<P, Out> to, int64_t ro
   }
 }
 
-// The products of rows of a and a panel's columns of b, from row p on, with room for the panel.
+// The products of rows of a and the columns of b in a packed panel, from row p on; room is memory
+// for it.
 template <class P, class T, class Out>
 void panel_tiles(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t p, int64_t depth,
                  typename P::Unit *panel, Target<P, Out> to, int64_t rows) {
@@ -226,7 +227,7 @@ void panel_tiles(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t p, i
   if constexpr (Out::kFromZero && kind_of<Unit> == kFloating) {
     if (g->b_col == 1 && to.w == W) {
       if (rows <= R) return tiles<P, R, 2>(a, InPlace<P, T>(b, g->b_row), depth, to, rows);
-      const bool lies = __is_same(T, Unit) && g->b_row == W;  // as a panel would
+      const bool lies = __is_same(T, Unit) && g->b_row == W;  // already laid out as a packed panel
       if (!lies) tile<P, R, 2>(a, Packing<P, T>(b, g->b_row, panel), depth, to);
       const int64_t done = lies ? 0 : R;
       to.pass(done);
@@ -241,8 +242,8 @@ void panel_tiles(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t p, i
   tiles<P, R, 2>(a, source, depth, to, rows);
 }
 
-// What is packed for the panel of a matrix b from row p and column j on, for so many rows of a; few
-// do not give it time.
+// The memory for the packed panel of matrix b at row p and column j, to be packed for a number of
+// rows of a; few rows leave no time for a prefetch.
 template <class P, class T>
 Ahead ahead_of(const lt_gemm *g, const T *b, int64_t p, int64_t depth, int64_t j, int64_t rows) {
   constexpr int64_t W = kPanel<typename P::Unit>, R = kTileRows<typename P::Unit>;
@@ -270,7 +271,7 @@ void multiply(const lt_gemm *g, const Out &out) {
   if (parts == 1 && part * kRowBlock < kLeftBytes / int64_t(sizeof(typename P::Left)))
     most = kLeftBytes / int64_t(sizeof(typename P::Left)) / (part > 0 ? part : 1);
   if (most > g->m) most = g->m;
-  // Columns with room for their sums.
+  // Columns per strip, with memory for their sums.
   const int64_t strip = most > 0 && most < kRowBlock ? kRowBlock / most * W : W;
   for (int64_t s = 0; s < g->batch; s++) {
     for (int64_t i = 0; i < g->m; i += most) {

@@ -1,4 +1,5 @@
-// Panels: some rows of a matrix b and as many of its columns as two vectors hold, unit after unit.
+// Packed panels: some rows of a matrix b and as many of its columns as two vectors hold, unit after
+// unit.
 #ifndef LIBTENSOR_KERNEL_SRC_GEMM_PANEL_H
 #define LIBTENSOR_KERNEL_SRC_GEMM_PANEL_H
 
@@ -8,12 +9,12 @@
 namespace lt {
 namespace {
 
-constexpr int64_t kUnits = 256;  // units of k in one panel, at most
+constexpr int64_t kUnits = 256;  // units of k per packed panel, at most
 
 template <class Unit>
-constexpr int kPanel = 2 * LT_VECTOR_BYTES / sizeof(Unit);  // columns in one panel
+constexpr int kPanel = 2 * LT_VECTOR_BYTES / sizeof(Unit);  // columns per packed panel
 
-// k is cut into parts of one size, a multiple of kSteps, which panels have room for.
+// k is split into equal parts, a multiple of kSteps, that fit into packed panels.
 template <class P>
 LT_INLINE int64_t parts_of(int64_t k) {
   constexpr int64_t step = kUnits * P::kSteps;
@@ -30,7 +31,7 @@ struct FromZero {
   LT_INLINE Vec<typename P::Sum> start(int) const { return typename P::Sum(0); }
 };
 
-// Where a tile finds the values of b, and what its sums start with: in a panel,
+// The source of b and the initial value of sums for a tile: in a packed panel,
 template <class P>
 struct Packed : FromZero<P> {
   using Unit = typename P::Unit;
@@ -40,7 +41,7 @@ struct Packed : FromZero<P> {
   LT_INLINE void next() { at += kPanel<Unit>; }
 };
 
-// or in b itself, whose columns are adjacent: packing does not pay where few rows share a panel.
+// or in b itself, if its columns are adjacent: packing does not pay for few rows.
 template <class P, class T>
 struct InPlace : FromZero<P> {
   using Unit = typename P::Unit;
@@ -73,7 +74,7 @@ struct Packing : FromZero<P> {
   }
 };
 
-// Packs depth rows of a whole panel's columns, which are adjacent.
+// Packs depth rows of the adjacent columns of a complete packed panel.
 template <class P, class T>
 void pack_rows(const T *b, int64_t row, int64_t depth, typename P::Unit *panel) {
   constexpr int N = Vec<typename P::Unit>::N;
@@ -86,8 +87,8 @@ void pack_rows(const T *b, int64_t row, int64_t depth, typename P::Unit *panel) 
   }
 }
 
-// Packs depth rows of w columns. What lies in a panel beside them does not count: whole vectors
-// read on into the rows that follow, but not past the last element.
+// Packs depth rows of w columns. The rest of a packed panel is ignored: whole vectors read on into
+// the following rows, but not past the last element.
 template <class P, class T>
 void pack(const T *b, int64_t row, int64_t col, int64_t depth, int64_t w, typename P::Unit *panel) {
   using Left = typename P::Left;

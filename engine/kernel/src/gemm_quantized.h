@@ -1,4 +1,4 @@
-// Products of matrices of integers that stand for numbers, and what becomes of their sums.
+// Products of quantized matrices, and the conversion of their sums.
 #ifndef LIBTENSOR_KERNEL_SRC_GEMM_QUANTIZED_H
 #define LIBTENSOR_KERNEL_SRC_GEMM_QUANTIZED_H
 
@@ -7,7 +7,8 @@
 namespace lt {
 namespace {
 
-// A panel that begins with the sums of its columns, which say what the zero point of a takes away.
+// A packed panel that begins with the sums of its columns, which the zero point of a is multiplied
+// with.
 template <class P>
 struct Shifted {
   using Unit = typename P::Unit;
@@ -35,7 +36,7 @@ void pack_summed(const int8_t *b, int64_t row, int64_t col, int64_t depth, int64
   for (int v = 0; v < 2; v++) store(panel + v * N, sums[v]);
 }
 
-// Units of all parts of k of a panel's columns, and their sums.
+// Units of all parts of k of a packed panel's columns, and their sums.
 template <class P>
 int64_t packed_units(int64_t k) {
   return ((k + P::kSteps - 1) / P::kSteps + parts_of<P>(k)) * kPanel<typename P::Unit>;
@@ -91,7 +92,7 @@ struct Requantized {
     return (char *)q->g.c + (i * q->g.c_row + j * q->g.c_col) * size();
   }
 
-  // Writes the elements of rows, step bytes apart, from column j on, one after the other.
+  // Writes contiguous elements of rows, with stride step in bytes, from column j on.
   template <int kRows>
   LT_INLINE void write(const Vec<int32_t> (&sums)[kRows][2], int64_t i, int64_t j, char *to,
                        int64_t step) const {
@@ -154,7 +155,7 @@ void multiply_quantized(const lt_gemm_quantized *q) {
   multiply<P, int8_t>(&q->g, Requantized<P>{q});
 }
 
-// Packs b for products of any number of rows, or says how many bytes that takes.
+// Packs b for products of any number of rows, or returns the size of the packed matrix in bytes.
 template <class P>
 void pack_quantized(lt_gemm_packing *w) {
   using Unit = typename P::Unit;

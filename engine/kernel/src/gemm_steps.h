@@ -107,8 +107,8 @@ LT_INLINE auto by_turns(const V &a, const V &b, std::index_sequence<I...>) {
   return __builtin_shufflevector(a, b, int(I / 2 + I % 2 * (sizeof...(I) / 2))...);
 }
 
-// As many adjacent columns as a vector holds units, of kSteps values each, which lie row elements
-// apart, or of fewer values.
+// As many adjacent columns as a vector holds units of kSteps values each, with stride row in
+// elements, or of fewer values.
 template <class P, class T>
 LT_INLINE Vec<typename P::Unit> across(const T *p, [[maybe_unused]] int64_t row,
                                        [[maybe_unused]] int64_t values) {
@@ -141,8 +141,8 @@ LT_INLINE typename P::Unit unit_at(const typename P::Left *p, int64_t values = P
   return u;
 }
 
-// c = alpha * sums + beta * d for one row of w columns, step and d_step elements apart; the sums
-// are changed.
+// c = alpha * sums + beta * d for one row of w columns, with strides step and d_step in elements;
+// the sums are overwritten.
 template <class Sum, class T>
 void finish(Sum *sums, Sum alpha, Sum beta, const T *d, int64_t d_step, T *c, int64_t step,
             int64_t w) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kTemmeFrom = 200;
 
-// a log(x / a) - (x - a), so that what is large cancels before it is rounded.
+// a log(x / a) - (x - a), so that large terms cancel before they are rounded.
 inline Pair gamma_power(double a, double x) {
   const Pair d = Pair::sum(x, -a) / Pair(a);
   if (d.hi >= -0.5 && d.hi <= 1) return -(Pair(a) * d * d * gamma_exponent(d));
@@ -50,8 +50,9 @@ inline Pair gamma_series(double a, double x) {
   return sum;
 }
 
-// Gamma(a, x) e^x / x^a: Lentz's method tells how many terms count, which are then taken from the
-// last to the first, where errors fade; the first ones in double length. Floats take its product.
+// Gamma(a, x) e^x / x^a: Lentz's method determines the number of terms, which are then evaluated
+// from the last to the first, so that errors decay; the first ones in double-double precision.
+// Floats use its product.
 template <class R>
 inline Pair gamma_fraction(double a, double x) {
   const double first = x + 1 - a;
@@ -70,7 +71,7 @@ inline Pair gamma_fraction(double a, double x) {
     whole *= step;
   }
   if (std::is_same_v<R, double>) return whole;
-  terms += terms / 2;  // the steps end a little before what they leave out does
+  terms += terms / 2;  // the steps reach convergence a little before the omitted terms do
   double deep = first + 2 * terms;
   int k = terms;
   for (; k > 24; k--) deep = (first + 2 * (k - 1)) - k * (k - a) / deep;

@@ -1,5 +1,5 @@
-// The compiler's header of vector instructions, without the warnings that GCC 12 gives about its
-// own _mm512_undefined_ps().
+// The compiler's header of vector instructions, without the warnings of GCC 12 about its own
+// _mm512_undefined_ps().
 #ifndef LIBTENSOR_KERNEL_INTRINSICS_H
 #define LIBTENSOR_KERNEL_INTRINSICS_H
 

@@ -18,9 +18,9 @@ constexpr int64_t kMostQuarters = int64_t(1) << 60;
 // From here on Laguerre polynomials of such degrees are beyond the range, too.
 constexpr double kLargeLaguerre = 1600;
 
-// The sign of the solution of u'' = (s^2 - many - singular / s^2) u that falls off beyond
-// sqrt(many), at s in (0, sqrt(many)); square is s^2. It oscillates as cos(many / 2 (t - sin t cos
-// t) - pi / 4) with s = sqrt(many) cos t but for smaller terms.
+// The sign of the solution of u'' = (s^2 - many - singular / s^2) u that decays beyond sqrt(many),
+// at s in (0, sqrt(many)); square is s^2. It oscillates as cos(many / 2 (t - sin t cos t) - pi / 4)
+// with s = sqrt(many) cos t, up to smaller terms.
 inline double oscillator_sign(Pair square, int64_t many, double singular) {
   const Pair all = Pair::sum(double(many & ~int64_t(0xfffff)), double(many & 0xfffff));
   const Pair rest = (all - square) / all;  // sin^2 t
@@ -84,7 +84,8 @@ inline Pair laguerre_near(Pair n, double x) {
   return sum;
 }
 
-// The angle of (a, b) for a > 0 or any b, a turn back from which leaves the length in a.
+// The length and the angle of (a, b), for a > 0 or any b: a rotation by the angle of atan2 leaves
+// the length in a.
 struct Rotated {
   Pair length, angle;
 };
@@ -153,7 +154,7 @@ inline double laguerre_waves(Pair n, double x) {
   return __builtin_ldexp(double(value), e.n);
 }
 
-// L_n(x) of finite x and n >= kBeyondRange; NaN where none of these serves.
+// L_n(x) of finite x and n >= kBeyondRange; NaN if no method applies.
 inline double laguerre_large(double x, double degree) {
   const Pair n = degree;
   const double turns = degree * x;

@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kLargeDegree = 1000;
 // Beyond these the angle's last digits are lost.
 constexpr int64_t kMostDegree = int64_t(1) << 48;
-// Powers serve up to here: what cancels is a thousandth of what double length has beyond doubles.
+// The power series is used up to here: the cancelled digits are a thousandth of those that
+// double-double has beyond double precision.
 constexpr double kNearEnd = 32;
 
 // 1 - cos a and sin a of an angle, or 1 - cosh a and sinh a, which keep their digits however small
@@ -58,13 +59,13 @@ inline Pair legendre_away(double x, int64_t n) {
   if (turns < kNearEnd) return legendre_near(t, n);
   const double sign = t.hi < 0 ? -1 : 1;
   if (sign < 0 && (double(n) + 0.5) * __builtin_asinh(double(sine)) > 1500) return __builtin_inf();
-  // A quarter of the angle, so that its multiple is half of what the result is made of.
+  // A quarter of the angle, so that its multiple is half of the angle in the result.
   const Pair square = size / (Pair(2.0) * (one + sqrt(one - t)));
   const Pair versed = square * Pair(sign) / (one + sqrt(one - square * Pair(sign)));
   const Angle half = times({versed, sqrt(square)}, 2 * n + 1, sign);
 
   // The sum of h_m w^m with h_m = h_(m-1) (m - 1/2)^2 / (m (n + m + 1/2)), where w is 1/2 and cot /
-  // 2 beside it: on another axis for the circle, on the same one for the hyperbola.
+  // 2: on the other axis for the circle, on the same one for the hyperbola.
   const Pair cotangent = Pair(x) / sine * Pair(0.5);
   const Pair w = sign > 0 ? Pair(0.5) : Pair(0.5) + cotangent;
   const Pair across = sign > 0 ? -cotangent : Pair(0.0);

@@ -59,7 +59,7 @@ LT_INLINE Long exp_long(Long x) {
   return Long(fast_two_sum(scale(e.hi, e.n), scale(e.lo, e.n)));
 }
 
-// y, but scalar(i) in the lanes i that are not fit.
+// y, with scalar(i) in the lanes i where fit is false.
 template <class G>
 LT_INLINE Doubles where_fit(Mask<double> fit, Doubles y, G scalar) {
   if (all(fit)) return y;

@@ -1,5 +1,6 @@
-// A number of any dtype for each lane: a register of reals, or two of the parts of complex numbers,
-// with one set of names for both. No product is fused, so that every tier gives the same bits.
+// A number of any dtype in each lane: one vector of reals, or two of the parts of complex numbers,
+// with the same names for both. No product is fused, so that the results are bitwise identical in
+// every tier.
 #ifndef LIBTENSOR_KERNEL_NUMBERS_H
 #define LIBTENSOR_KERNEL_NUMBERS_H
 
@@ -32,7 +33,7 @@ struct Parts {
   LT_INLINE friend Parts operator/(const Parts &a, Vec<R> b) { return {a.re / b, a.im / b}; }
 };
 
-// T's real numbers, and what holds a T for each lane.
+// T's real type, and the type that holds a T in each lane.
 template <class T>
 struct NumberOf {
   using Part = T;
@@ -78,7 +79,7 @@ LT_INLINE Parts<R> conj(const Parts<R> &a) {
   return {a.re, -a.im};
 }
 
-// What pivots are chosen by, as LAPACK does, which is 0 for 0 alone.
+// The magnitude for the choice of pivots, as in LAPACK; it is 0 only for 0.
 template <class R>
 LT_INLINE Vec<R> size(Vec<R> a) {
   return abs(a);
@@ -107,7 +108,7 @@ LT_INLINE Vec<R> square(const Parts<R> &a) {
   return a.re * a.re + a.im * a.im;
 }
 
-// divider(d)(x) is x / d; of complex numbers by Smith's method, what depends on d alone once.
+// divider(d)(x) is x / d; for complex numbers by Smith's method, with the terms of d computed once.
 template <class R>
 LT_INLINE auto divider(Vec<R> d) {
   return [d](Vec<R> x) { return x / d; };

@@ -75,8 +75,8 @@ struct Pair {
 LT_INLINE double leading(double x) { return x; }
 LT_INLINE double leading(Pair x) { return x.hi; }
 
-// What functions of T compute in where plain arithmetic loses digits: doubles in double length,
-// floats in double.
+// The type in which functions of T compute where plain arithmetic loses digits: double-double for
+// doubles, double for floats.
 template <class T>
 using Wider = std::conditional_t<sizeof(T) == 4, double, Pair>;
 

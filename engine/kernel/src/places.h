@@ -1,5 +1,5 @@
-// Where an index operand points: each index is loaded once and checked as it is used, because
-// another thread may write to it after it was checked before.
+// The targets of an index operand: each index is loaded once and checked when it is used, because
+// another thread may change it after an earlier check.
 #ifndef LIBTENSOR_KERNEL_PLACES_H
 #define LIBTENSOR_KERNEL_PLACES_H
 
@@ -8,11 +8,11 @@
 namespace lt {
 namespace {
 
-// The parameters of a kernel with an index operand: the bytes from one position of the indexed
-// operand to the next, the number of positions, and an index that is none of them, with whether
-// there is one. Such an index ends the run. Where `checked` is set, nobody else writes to the
-// indices, which are bytes. What is added to negative indices is the number of positions, which has
-// them count from the end, or 0, which has them be out of range.
+// The parameters of a kernel with an index operand: the byte stride of the indexed operand, the
+// number of positions, and the first index out of range, with whether there is one. Such an index
+// stops the kernel. If `checked` is set, no other thread writes to the indices, which are bytes.
+// The value added to negative indices is the number of positions, so that they count from the end,
+// or 0, so that they are out of range.
 struct place_params {
   int64_t step, size, bad, failed, checked, wrap;
 };
@@ -44,9 +44,9 @@ class Places {
     return -1;
   }
 
-  // Calls f(i, bytes) for n indices that lie apart bytes from each other, none of the block of them
-  // that holds one that names no element. A block is copied, so that what was checked is what is
-  // used. T is the dtype of the indexed elements, whose step is mostly their size.
+  // Calls f(i, bytes) for n indices with a stride of apart bytes, and for no element of a block
+  // with an index out of range. A block is copied, so that the checked indices are those used. T is
+  // the dtype of the indexed elements; their stride is mostly their size.
   template <class T, class F>
   LT_INLINE void each(const char *index, int64_t apart, int64_t n, F f) const {
     if (params->checked) {
@@ -66,7 +66,7 @@ class Places {
   template <class T, class F>
   LT_INLINE bool few(const char *index, int64_t apart, int64_t start, int64_t n, F f) const {
     int64_t block[kBlock];
-    uint64_t outside = 0;  // its highest bit is set where one lay before 0 or after size - 1
+    uint64_t outside = 0;  // the highest bit is set if an index was below 0 or above size - 1
     const auto take = [&](int64_t i, int64_t named) {
       const int64_t at = wrapped(named);
       outside |= (uint64_t)at | ((uint64_t)size - 1 - (uint64_t)at);

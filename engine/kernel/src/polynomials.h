@@ -14,7 +14,7 @@ constexpr double kNoInteger = 0x1p63;  // degrees from here on are even, or infi
 LT_INLINE int64_t degree_of(double n) { return n > -1 && n < kNoInteger ? int64_t(n) : kNoDegree; }
 LT_INLINE double constant(double n) { return n == n ? degree_of(n) == 0 : n; }
 
-// What a polynomial does at an infinity, and where its value is beyond the range.
+// The value of a polynomial at infinity, and beyond the range of its dtype.
 LT_INLINE double unbounded(bool negative, int64_t n) {
   return negative && n % 2 ? -__builtin_inf() : __builtin_inf();
 }
@@ -62,8 +62,7 @@ inline R chebyshev_at(R x, int64_t n) {
   if (kind == kThird) return z.cosine - (R(1.0) - x) * z.sine;
   return z.cosine + (R(1.0) + x) * z.sine;
 }
-// What a value in doubles must be larger than to have the digits of a float: cancellation leaves
-// enough of them.
+// The lower bound of a value in doubles that has the accuracy of a float despite cancellation.
 template <Chebyshev kind>
 inline double digits_lost(int64_t n) {
   const double size = double(n);
@@ -81,7 +80,7 @@ inline double chebyshev(double a, double degree) {
   }
   const Pair x = shifted ? Pair::sum(a + a, -1) : Pair(a);
   double y = double(chebyshev_at<kind>(x, n));
-  // The largest numbers are beyond what products in double length take.
+  // The largest numbers overflow in double-double products.
   if (!(__builtin_fabs(y) < __builtin_inf())) y = chebyshev_at<kind>(double(x), n);
   if (!(__builtin_fabs(y) < __builtin_inf()) && __builtin_fabs(x.hi) > 1)
     y = unbounded(x.hi < 0, n);
@@ -155,7 +154,7 @@ inline double legendre(double a, double degree) {
     const double y = legendre_large(__builtin_fabs(a), n);
     return a < 0 && n % 2 ? -y : y;
   }
-  // There an odd polynomial is a multiple of x, whose products with other numbers may be too small.
+  // Near 0 an odd polynomial is a multiple of x, and its products with other numbers may underflow.
   const bool tiny = n % 2 && __builtin_fabs(a) < 0x1p-900;
   if (tiny) a *= 0x1p300;
   const R x = a;

@@ -19,8 +19,9 @@ LT_INLINE W lowest() {
 
 struct NoPlace {};
 
-// The largest elements of windows, the first of equal ones, or the last NaN, and their places, in
-// integers I, or none of these. A window that meets nothing has the lowest number and place -1.
+// The largest elements of windows, the first of equal ones, or the last NaN, and their positions,
+// in integers I, or no positions. A window outside of the image has the lowest number and position
+// -1.
 template <class T, class I>
 struct Largest {
   using W = Value<T>;
@@ -30,7 +31,7 @@ struct Largest {
   T *values;
   int64_t *places;
 
-  // f(element, place) of what a window meets, whose elements are x in a row.
+  // f(element, place) for the elements of a window, which are x in a row.
   template <class F>
   LT_INLINE void each(const T *image, Range x, F &&f) const {
     const lt_windows *w = p->windows;
@@ -58,8 +59,8 @@ struct Largest {
     if constexpr (kPlaces) places[to] = place;
   }
 
-  // n windows side by side: each has elements of the image `stride` behind those of the one before,
-  // whose places are `apart`. x are those of the first one.
+  // n adjacent windows: the image elements of one window are `stride` after those of the one
+  // before, with indices `apart` larger. x are those of the first one.
   void side_by_side(const T *image, Range x, int64_t stride, int64_t apart, int64_t n,
                     int64_t to) const {
     if (kind_of<T> == kInteger || (sizeof(W) == 4 && volume_of(p) >= INT32_MAX)) {
@@ -149,7 +150,7 @@ struct MaxPool {
   }
 };
 
-// Adds what belongs to windows to zeros at places, in float32 for 16-bit floats.
+// Adds the values of windows to zeros at indices, in float32 for 16-bit floats.
 struct MaxPoolGradient {
   static constexpr int64_t kBlock = 64;  // adjacent channels that share a unit
 
@@ -190,7 +191,7 @@ struct MaxPoolGradient {
     }
   }
 
-  // Places may be changed by others: none outside is written to.
+  // Other threads may change the indices: nothing outside of the image is written.
   template <class T, class W>
   static LT_INLINE void add(const lt_pool *p, W *to, int64_t step, const T *given,
                             const int64_t *places, int64_t n) {

@@ -20,7 +20,7 @@ LT_INLINE S mean_of(S sum, S count) {
     return sum / count;
 }
 
-// How many elements of a dimension a mean is taken of; 1 also where there are none.
+// The number of elements of a dimension in a mean, at least 1.
 LT_INLINE int64_t count_of(const lt_pool *p, const lt_windows &w, int64_t i) {
   if (p->divisor) return 1;
   int64_t n;
@@ -72,7 +72,7 @@ LT_INLINE void add_row(const T *__restrict from, S *__restrict to, int64_t n) {
     to[i] = kFirst ? S(load_value(from[i])) : S(to[i] + load_value(from[i]));
 }
 
-// Sums of `taps` adjacent elements for n outputs, which begin a stride apart.
+// Sums of `taps` adjacent elements for n outputs, which begin at a distance of stride.
 template <class S>
 LT_INLINE void side_by_side(const S *from, int64_t stride, int64_t taps, S *to, int64_t n) {
   if constexpr (__is_same(S, int64_t)) {
@@ -136,13 +136,12 @@ struct Averaging {
     }
   }
 
-  // What the sums of a row, or all sums of the gradient, are divided by, times a count along x.
+  // The divisor of the sums of a row, or of all sums of the gradient, without the count along x.
   S count(int64_t k, int64_t j) const {
     return p->divisor ? S(p->divisor) : S(z.counts[k] * y.counts[j]);
   }
 
-  // A row of adjacent elements: rows of the box are added up, and then what belongs together in the
-  // sum.
+  // A row of adjacent elements: adds up the rows of the box, and then the elements of each window.
   void line(const T *from, int64_t k, int64_t j, T *to) const {
     bool first = true;
     for (int64_t b = z.ranges[k].begin; b < z.ranges[k].end; b++)
@@ -183,7 +182,7 @@ struct Averaging {
     return total;
   }
 
-  // Makes the sums of windows that are whole, and tells which they are.
+  // Computes the sums of complete windows, and returns their range.
   Range gathered() const {
     const lt_windows &w = p->windows[2];
     const Range inner = whole(w);
@@ -193,8 +192,8 @@ struct Averaging {
     return inner;
   }
 
-  // The same of elements of the image, those that all of the taps meet that come by there. Elements
-  // a stride apart meet adjacent windows by the same taps.
+  // The same for image elements that all kernel elements of overlapping windows reach. Elements at
+  // a distance of one stride belong to adjacent windows with the same kernel elements.
   Range spread() const {
     const lt_windows &w = p->windows[2];
     if (w.taps == 0) return {0, 0};
@@ -215,7 +214,7 @@ struct Averaging {
     return {to - made, to - made + n * w.stride};
   }
 
-  // A row of places whose channels are adjacent.
+  // A row of positions with adjacent channels.
   void places(const T *from, int64_t k, int64_t j, T *to) const {
     const int64_t channels = p->channels;
     for (int64_t i = 0; i < x.outputs; i++, to += channels) {

@@ -4,7 +4,7 @@
 #define LIBTENSOR_KERNEL_PRELUDE_H
 
 #if defined(__GNUC__) && !defined(__clang__)
-// Few machines run the baseline of x86-64: it is compiled in less time.
+// Few CPUs use the baseline of x86-64: it is optimized for compile time.
 #if defined(__x86_64__) && !defined(__AVX2__)
 #pragma GCC optimize("O2,tree-vectorize,vect-cost-model=dynamic")
 #else
@@ -31,9 +31,8 @@
 
 #define LT_INLINE inline __attribute__((always_inline))
 
-// Everything below src/ lives in an unnamed namespace: the same names are compiled once per tier
-// into one library, and a linker that merged two of them would run AVX-512 code on a machine
-// without it.
+// Everything below src/ is in an unnamed namespace: the same names are compiled once per tier into
+// one library, and a linker that merged two of them would run AVX-512 code on a CPU without it.
 namespace lt {
 namespace {
 
@@ -58,8 +57,8 @@ struct Complex {
   LT_INLINE Complex(T r, T i = T(0)) : re(r), im(i) {}
   LT_INLINE friend Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
   LT_INLINE friend Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
-  // A sum with a negated product: GCC makes one fused operation of a difference beside a sum where
-  // it vectorises, even with fp-contract=off, so that a result would depend on its place in a row.
+  // A sum with a negated product: GCC fuses a difference next to a sum when it vectorizes, even
+  // with fp-contract=off, so that a result would depend on its position in a row.
   LT_INLINE friend Complex operator*(Complex a, Complex b) {
     return {a.re * b.re + negated(a.im * b.im), a.re * b.im + a.im * b.re};
   }
@@ -79,7 +78,7 @@ struct Complex {
   }
 
  private:
-  // -x, by a way that no compiler turns back into a difference.
+  // -x, in a form that no compiler converts to a difference.
   static LT_INLINE T negated(T x) {
     using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
     Bits bits;
@@ -102,7 +101,7 @@ struct BComplex32 {
   BFloat16 re, im;
 };
 
-// Traits: the dtype number of a type, its real counterpart, and what kind of number it is.
+// Traits: the dtype number of a type, its real counterpart, and its category.
 enum Kind { kBool, kInteger, kFloating, kComplex };
 
 template <class T>

@@ -26,8 +26,7 @@ LT_INLINE void fold_lanes(Lane *lane) {
   }
 }
 
-// What the driver needs to know of an operator for one dtype. Inputs arrive as elements of that
-// dtype.
+// The driver's description of a reduction for one dtype, in which its inputs are converted.
 struct Reducer {
   int32_t total_size;
   uint8_t result[2];  // dtypes that finish writes
@@ -35,7 +34,7 @@ struct Reducer {
   void (*start)(void *totals, int64_t n);
   // Adds n adjacent elements, the first of which has index base, to one total.
   void (*inner)(const void *x, int64_t n, int64_t base, void *total, const lt_reduction *r);
-  // Adds rows of m adjacent elements, stride bytes apart, to m totals.
+  // Adds rows of m adjacent elements, with stride in bytes, to m totals.
   void (*outer)(const void *x, int64_t rows, int64_t stride, int64_t m, int64_t base, void *totals,
                 const lt_reduction *r);
   void (*merge)(void *into, const void *from, int64_t n);
@@ -87,7 +86,7 @@ struct Fold {
   static constexpr bool ordered = false;
   static Total start() { return F::identity(); }
 
-  // Takes as many of n elements as fill W lanes.
+  // Processes the multiple of W among n elements.
   template <int W>
   static inline __attribute__((always_inline)) void few(const Element *&x, int64_t &n, Total &t,
                                                         const lt_reduction *r) {

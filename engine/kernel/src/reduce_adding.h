@@ -27,7 +27,7 @@ struct SumTypes<double> {
 template <class R>
 struct SumTypes<Complex<R>> : SumTypes<R> {};
 
-// Folding by addition. Float32 lanes are short; their totals are kept in float64.
+// Folding by addition. Partial sums of float32 have few terms; their totals are float64.
 template <class T, class Derived>
 struct Adding {
   using Element = T;

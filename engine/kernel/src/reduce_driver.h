@@ -61,8 +61,8 @@ struct Walk {
     });
   }
 
-  // Adds n rows of m adjacent elements to m totals. Rows that are short and lie back to back are
-  // reduced as fewer longer ones, whose totals are merged.
+  // Adds n rows of m adjacent elements to m totals. Short contiguous rows are reduced as fewer
+  // longer ones, whose totals are merged.
   void together(const char *x, int64_t n, int64_t stride, int64_t m, int64_t base, char *totals) {
     const int64_t wide = kColumns / r->columns / kFold * kFold, k = wide ? n / wide : 0;
     if (op->ordered || k < 4 || stride != m * size) {
@@ -76,7 +76,7 @@ struct Walk {
     op->outer(x + k * wide * m * size, n - k * wide, m * size, m, base, totals, r);
   }
 
-  // Reduces m neighbours in kept dimension 0 into as many totals.
+  // Reduces m adjacent outputs of kept dimension 0 into as many totals.
   void rows(const char *x, int64_t m, char *totals) {
     const int64_t step = r->kept_in[0];
     odometer(r->reduced_sizes, r->reduced_in, 1, r->reduced, [&](int64_t at) {

@@ -1,5 +1,5 @@
-// Images with other sizes: each row is made of rows of the source, and the elements of a row of
-// elements of those.
+// Resampling of images: each row is a weighted sum of rows of the source, and the elements of a row
+// of elements of those.
 #ifndef LIBTENSOR_KERNEL_SRC_RESAMPLING_H
 #define LIBTENSOR_KERNEL_SRC_RESAMPLING_H
 
@@ -10,7 +10,7 @@
 namespace lt {
 namespace {
 
-// The elements at N indices, none of which is more than `back` below the first or above the last.
+// The elements at N indices, all of which are at most `back` below the first and at most the last.
 template <class S>
 LT_INLINE Vec<S> at_places(const S *from, const int32_t *index, int64_t size, int64_t back) {
   constexpr int N = Vec<S>::N;
@@ -42,7 +42,7 @@ struct Resampling {
   lt_resample *p;
   Read read;
   Write write;
-  const S **rows;  // of the source that a row is made of, and their weights
+  const S **rows;  // source rows of a row, and their weights
   S *weights;
   Slot *slots;
   S *raw, *sum, *made;
@@ -112,8 +112,8 @@ struct Resampling {
     return ((const int32_t *)a.index)[t * a.outputs + i];
   }
 
-  // A row of the source that taps of output (k, j) meet. Rows that lie beside each other are held
-  // at once.
+  // A row of the source that the filter taps of output (k, j) read. Adjacent rows are buffered
+  // together.
   const S *fetch(int64_t plane, int64_t k, int64_t b, int64_t j, int64_t a) {
     const lt_taps &z = p->axes[0], &y = p->axes[1];
     const int64_t iz = source(z, k, b), iy = source(y, j, a);

@@ -95,7 +95,8 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 // clang-format off
 #define LT_SHORT_INTEGERS(OP) LT_ROW(OP, uint8_t), LT_ROW(OP, int8_t), LT_ROW(OP, int16_t), LT_ROW(OP, int32_t), LT_ROW(OP, int64_t)
 #define LT_INTEGERS(OP) LT_SHORT_INTEGERS(OP), LT_ROW(OP, uint16_t), LT_ROW(OP, uint32_t), LT_ROW(OP, uint64_t)
-// Where the bits of a result do not tell whether its operands have signs, integers without one share the rows of those with one.
+// If the bits of a result do not depend on the sign of its operands, unsigned integers share the
+// rows of signed ones.
 #define LT_MODULAR(OP) LT_SHORT_INTEGERS(OP), LT_ROW(OP, int16_t), LT_ROW(OP, int32_t), LT_ROW(OP, int64_t)
 #define LT_FLOATS(OP) LT_NONE, LT_NONE, LT_ROW(OP, float), LT_ROW(OP, double)
 #define LT_COMPLEX(OP) LT_ROW(OP, lt::Complex64), LT_ROW(OP, lt::Complex128), LT_NONE, LT_NONE
@@ -115,7 +116,7 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 #define LT_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_FLOATING_COMPLEX(OP) {LT_NONE, LT_NO_INTEGERS, LT_FLOATS(OP), LT_COMPLEX(OP)}
 #define LT_COMPLEX_ONLY(OP) {LT_NONE, LT_NO_INTEGERS, LT_NO_FLOATS, LT_COMPLEX(OP)}
-// Kernels that work on 16-bit floats as they are stored: by their bits, or converting themselves.
+// Kernels on 16-bit floats in their storage format: by their bits, or with their own conversion.
 #define LT_STORED_FLOATS(OP) LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
 #define LT_STORED_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_STORED_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_STORED_FLOATING_COMPLEX(OP) {LT_NONE, LT_NO_INTEGERS, LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}

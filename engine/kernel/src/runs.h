@@ -1,4 +1,4 @@
-// Runs of elements that are computed in a wider dtype: read where they lie, or through a buffer.
+// Rows of elements that are computed in a wider dtype: read in place, or through a buffer.
 #ifndef LIBTENSOR_KERNEL_RUNS_H
 #define LIBTENSOR_KERNEL_RUNS_H
 
@@ -48,8 +48,8 @@ LT_INLINE Vec<T> load_or(const T *p, int n, T fill) {
   return load(lanes);
 }
 
-// Adds K sums over n places to totals, in vectors whose lanes are added in float64: f(i, m, sums)
-// adds what m places from i on have.
+// Adds K sums over n positions to totals, in vectors whose lanes are added in float64: f(i, m,
+// sums) adds the values of m positions from i on.
 template <class T, int K, class F>
 LT_INLINE void sums_of(int64_t n, double *totals, F f) {
   constexpr int N = Vec<T>::N;

@@ -1,4 +1,4 @@
-// Values of images where a grid says, and what becomes of them backwards.
+// Values of images at the points of a grid, and the backward pass.
 #ifndef LIBTENSOR_KERNEL_SRC_SAMPLING_H
 #define LIBTENSOR_KERNEL_SRC_SAMPLING_H
 
@@ -20,26 +20,25 @@ LT_ROUNDING(nearest_of, nearbyint)
 LT_ROUNDING(size_of, fabs)
 #undef LT_ROUNDING
 
-// The taps of a dimension for points that lie beside each other: their indices, -1 outside, their
-// weights, and the first and second derivatives of these by the coordinate.
+// The filter taps of a dimension for adjacent points: their indices, -1 outside, their weights, and
+// the first and second derivatives of these with respect to the coordinate.
 template <class S>
 struct TapsOfDim {
   int32_t index[kTaps][kPoints];
   S weights[3][kTaps][kPoints];
 };
 
-// What all taps of points are, row-major over the dimensions of the image. Loops are over all
-// points that there is room for, whose number the compiler knows: those beyond the last are like
-// it.
+// All filter taps of points, row-major over the dimensions of the image. Loops are over a constant
+// number of points: those beyond the last copy it.
 template <class S>
 struct Points {
   const lt_sample *p;
   int64_t first, n, taps, all;
-  bool inside;  // no tap lies outside of the image
+  bool inside;  // all filter taps are inside of the image
   TapsOfDim<S> dims[LT_SAMPLE_DIMS];
   S along[LT_SAMPLE_DIMS][kPoints];
   int32_t at[kAllTaps][kPoints];
-  IntOf<S> there[kAllTaps][kPoints];  // all bits where the tap lies inside
+  IntOf<S> there[kAllTaps][kPoints];  // all bits set if the filter tap is inside
   S weights[kAllTaps][kPoints];
 
   template <class T>
@@ -102,7 +101,7 @@ struct Points {
     }
   }
 
-  // Values of a plane or of points, a step apart, of which there are n.
+  // n values of a plane or of points, with stride step.
   template <class T>
   LT_INLINE void spread_out(const T *from, int64_t step, S *to) const {
     if (n == kPoints)
@@ -120,7 +119,8 @@ struct Points {
     }
   }
 
-  // Moves places into the image as padding says, and tells what the derivatives of that are.
+  // Maps coordinates into the image according to the padding mode, and computes the derivative of
+  // that.
   void pad(S last, S *at, S *slope) const {
     for (int i = 0; i < kPoints; i++) slope[i] = 1;
     if (p->padding == LT_SAMPLE_REFLECTION) {
@@ -144,7 +144,7 @@ struct Points {
       }
   }
 
-  // The indices of places without a fraction.
+  // The indices of positions without a fraction.
   static LT_INLINE void index_of(const S *at, S last, int32_t *to) {
     for (int i = 0; i < kPoints; i++) {
       const S x = at[i], low = x > 0 ? x : S(0);
@@ -184,7 +184,7 @@ struct Points {
     }
   }
 
-  // Convolution with cubics: four taps at distances 1 + t, t, 1 - t and 2 - t.
+  // Cubic convolution: four filter taps at distances 1 + t, t, 1 - t and 2 - t.
   static LT_INLINE void cubic(TapsOfDim<S> &to, int tap, const S *t, S scale) {
     const S a = S(-0.75), sign = tap < 2 ? S(1) : S(-1), begin = tap < 2 ? S(1 - tap) : S(tap - 1);
     const bool outer = tap == 0 || tap == 3;
@@ -215,7 +215,7 @@ LT_INLINE void blocks(lt_sample *p, F &&f) {
   }
 }
 
-// What a plane has at tap t of points from i on, 0 outside.
+// The elements of a plane at filter tap t of points from i on, 0 outside.
 template <class T, class S>
 LT_INLINE Vec<S> at_tap(const T *plane, const Points<S> &points, int64_t t, int i) {
   const Vec<S> v = gather(plane, points.at[t] + i);
@@ -276,8 +276,8 @@ struct SampledSlope {
   }
 };
 
-// Adds what is given to the planes of images, point by point: the transpose of the samples. Units
-// are groups of channels; 16-bit floats are added up in float32.
+// Adds the gradient to the planes of images, point by point: the transpose of sampling. Units are
+// groups of channels; 16-bit floats are summed in float32.
 struct SampledSpread {
   template <class T>
   static void row(lt_sample *p) {

@@ -17,7 +17,7 @@ LT_INLINE int64_t partition_point(int64_t n, F before) {
   return base + before(base);
 }
 
-constexpr int kSearches = 16;  // that run side by side, so that their loads overlap
+constexpr int kSearches = 16;  // interleaved, so that their loads overlap
 
 // kSearches partition points; `before` also takes the number of the search.
 template <class F>
@@ -53,8 +53,8 @@ LT_INLINE void bisections(int64_t *base, int64_t n, F before) {
   }
 }
 
-// Searches for count keys in turn: found(i, position) for each. `ordered` tells that `before` does
-// not turn true again.
+// Searches for count keys in turn: calls found(i, position) for each. `ordered`: `before` does not
+// become true again.
 template <class K, class Key, class F, class Found>
 LT_INLINE void search_all(int64_t count, int64_t n, Key key, F before, Found found, bool ordered) {
   K keys[kSearches] = {};

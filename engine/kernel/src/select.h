@@ -66,9 +66,9 @@ void partial_sort(E *e, int64_t k, int64_t n, Before before = {}) {
   sort_heap(e, k, before);
 }
 
-// Splits n > 3 elements at the median of the second, middle and last, and gives where the larger
-// part begins. It stays among them even where NaN leaves `before` without an order; keys have one,
-// so that the pivot stops both ways.
+// Partitions n > 3 elements at the median of the second, middle and last, and returns the start of
+// the larger part. It stays in bounds even if NaN makes `before` unordered; keys have an order, so
+// that the pivot stops both scans.
 template <class E, class Before = ByKey>
 int64_t split(E *e, int64_t n, Before before = {}) {
   const int64_t a = 1, b = n / 2, c = n - 1;
@@ -110,11 +110,11 @@ void introselect(E *e, int64_t k, int64_t n) {
   insertion(e, n);
 }
 
-constexpr int64_t kCoarse = 16;  // parts up to this length are left to insertion
+constexpr int64_t kCoarse = 16;  // parts up to this length are sorted by insertion
 constexpr int kWaiting = 40;     // each is at most half of the one before, and 16 << 40 fit nowhere
 
-// Sorts but for parts up to kCoarse. Of two parts the smaller one comes first and the larger one
-// waits, so that few do. A device's threads have no stack for recursion.
+// Sorts all but parts of up to kCoarse elements. The smaller of two parts is sorted first and the
+// larger one is stacked, which limits the stack. A device's threads have no stack for recursion.
 template <class E, class Before>
 void introsort_coarse(E *e, int64_t n, Before before) {
   struct Range {
@@ -152,8 +152,8 @@ void introsort(E *e, int64_t n, Before before = {}) {
   }
 }
 
-// Moves the element of rank k to position k. Elements whose order makes the partitions uneven are
-// left to a heap after kPasses * n comparisons.
+// Moves the element of rank k to position k. If the partitions remain uneven after kPasses * n
+// comparisons, it continues with a heap.
 template <class E>
 void quickselect(E *e, int64_t k, int64_t n) {
   constexpr int64_t kPasses = 16;

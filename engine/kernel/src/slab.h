@@ -1,5 +1,5 @@
-// Slabs: what the taps of a kernel meet of an image at a box of positions, laid out so that one tap
-// meets adjacent elements at adjacent positions.
+// The im2col tile: the elements of an image that kernel elements read at a box of positions, laid
+// out so that one kernel element reads adjacent elements at adjacent positions.
 #ifndef LIBTENSOR_KERNEL_SRC_SLAB_H
 #define LIBTENSOR_KERNEL_SRC_SLAB_H
 
@@ -10,13 +10,14 @@
 namespace lt {
 namespace {
 
-// The taps that a slab is for, from the first one on in every dimension.
+// The kernel elements of an im2col tile, from the first one on in every dimension.
 struct Taps {
   int64_t first[LT_AXES], count[LT_AXES];
 };
 
-// One dimension of a slab. Elements of the image that are a stride apart are adjacent in a slot;
-// taps that meet others have slots of their own, of which there are no more than are met.
+// One dimension of an im2col tile. Image elements at a distance of one stride are adjacent in a
+// slot; kernel elements with other residues have separate slots, of which there are no more than
+// are used.
 struct Side {
   int64_t low, stride, step, taps, size, positions, slots, extent;
   bool backward;
@@ -26,7 +27,8 @@ struct Side {
       : stride(a.stride), taps(count), size(a.size), positions(end - begin), backward(a.step < 0) {
     step = backward ? -a.step : a.step;
     low = begin * stride + (backward ? first + count - 1 : first) * a.step + a.origin;
-    int64_t cycle = stride, rest = step;  // taps meet the same slot every stride / gcd taps
+    int64_t cycle = stride,
+            rest = step;  // kernel elements use the same slot every stride / gcd of them
     while (rest != 0) {
       const int64_t next = cycle % rest;
       cycle = rest, rest = next;
@@ -54,7 +56,7 @@ struct Side {
   bool padded() const { return low < 0 || low + extent * stride > size; }
 };
 
-// n elements some bytes apart.
+// n elements with a stride in bytes.
 template <class T, class Unit>
 void read_elements(const char *from, int64_t step, Unit *to, int64_t n) {
   if constexpr (__is_same(T, Unit) && kind_of<T> != kComplex) {
@@ -82,7 +84,7 @@ void write_elements(const Unit *from, char *to, int64_t step, int64_t n) {
   cast_row<Unit, T>((const char *)from, sizeof(Unit), to, step, n);
 }
 
-// Elements that are what is computed with.
+// Elements already in the compute type.
 template <class Unit>
 struct Same {
   static constexpr bool kSame = true;
@@ -91,7 +93,7 @@ struct Same {
   static constexpr auto write = write_elements<Unit, Unit>;
 };
 
-// Elements of other dtypes, which all have the code of one; so have those of int32, which are few.
+// Elements of other dtypes, which share the code of one; rare int32 elements do, too.
 template <class Unit>
 struct Casting {
   static constexpr bool kSame = false;
@@ -119,20 +121,20 @@ struct Slab {
         y(a[1], t.first[1], t.count[1], begin[1], end[1]),
         x(a[2], t.first[2], t.count[2], begin[2], end[2]) {
     volume = z.extent * y.extent * x.extent;
-    // An odd number of cache lines, so that channels do not meet in the same few of the cache.
+    // An odd number of cache lines, so that channels do not map to the same few lines of the cache.
     constexpr int64_t kLine = 64 / sizeof(Unit);
     plane = ((z.slots * y.slots * x.slots * volume + kLine - 1) / kLine | 1) * kLine;
   }
-  // How far the first and the last position lie apart, and one more. What lies between rows of
-  // positions counts too.
+  // The distance between the first and the last position, plus one, including the gaps between
+  // rows.
   int64_t lanes() const { return place(z.positions - 1, y.positions - 1, x.positions - 1) + 1; }
   int64_t place(int64_t k, int64_t j, int64_t i) const { return (k * y.extent + j) * x.extent + i; }
-  // Where a tap meets the first position.
+  // The offset of a kernel element at the first position.
   int64_t tap(int64_t k, int64_t j, int64_t i) const {
     return ((z.slot(k) * y.slots + y.slot(j)) * x.slots + x.slot(i)) * volume +
            place(z.offset(k), y.offset(j), x.offset(i));
   }
-  // The taps one after the other.
+  // The kernel elements one after the other.
   template <class F>
   void each_tap(F &&f) const {
     int64_t t = 0;
@@ -157,7 +159,7 @@ struct Slab {
       i = 0, j++;
     }
   }
-  // The same of positions from p on, which leave no lanes between rows.
+  // The same for positions from p on, without gaps between rows.
   template <class F>
   void each_row_of(int64_t p, int64_t count, F &&f) const {
     int64_t i = p % x.positions, j = p / x.positions % y.positions,
@@ -171,7 +173,7 @@ struct Slab {
   }
   int64_t positions() const { return z.positions * y.positions * x.positions; }
 
-  // Makes zeros of what some channels meet around an image, which fill leaves as it is.
+  // Zeroes the elements outside of the image for some channels, which fill does not write.
   void clear(Unit *room, int64_t channels) const {
     if (z.padded() || y.padded() || x.padded())
       memset((void *)room, 0, size_t(channels * plane) * sizeof(Unit));
@@ -198,7 +200,7 @@ struct Slab {
   }
 
  private:
-  // Whether elements may be copied as they are, in blocks.
+  // Whether elements can be copied in blocks without conversion.
   template <class E>
   static constexpr bool kTurns = E::kSame && sizeof(Unit) <= 8;
   struct Lines {
@@ -249,13 +251,13 @@ struct Slab {
   }
 };
 
-// The taps of a kernel, taken together or one by one: the elements that all of them meet at a few
-// positions may be far more than those that each of them meets.
+// The kernel elements of a convolution, taken together or one by one: at a few positions, the
+// elements that all of them read may be far more than those of each one.
 template <class Unit>
 struct Tapping {
-  static constexpr int64_t kPart = 288;  // channels times taps that a slab is filled for
-  static constexpr int64_t kFew = 64, kMost = 1 << 18;  // positions, and bytes of a slab for them
-  int64_t taps[LT_AXES], all, channels;  // all taps, and channels that a slab is filled for
+  static constexpr int64_t kPart = 288;  // channels times kernel elements per im2col tile
+  static constexpr int64_t kFew = 64, kMost = 1 << 18;  // positions, and bytes of their im2col tile
+  int64_t taps[LT_AXES], all, channels;  // all kernel elements, and channels per im2col tile
   bool whole;
 
   explicit Tapping(const lt_axis *a, int64_t most_channels) {
@@ -275,7 +277,7 @@ struct Tapping {
     channels = up(most_channels, parts);
     if (channels < 1) channels = 1;
   }
-  // How many sets of taps there are, and one of them.
+  // The number of sets of kernel elements, and one of them.
   int64_t sets() const { return whole ? 1 : all; }
   Taps set(int64_t t) const {
     if (whole) return {{}, {taps[0], taps[1], taps[2]}};
@@ -283,7 +285,7 @@ struct Tapping {
   }
 };
 
-// Room that is handed out piece by piece, or counted where there is none.
+// Memory that is allocated consecutively, or only counted without memory.
 struct Pieces {
   char *base;
   int64_t used = 0;

@@ -75,7 +75,8 @@ LT_INLINE bool is_greater(T a, T b) {
   return !is_at_least(b, a);
 }
 
-// Packed, as there is one for every element, and allowed to lie where the indices go in the end.
+// Packed, since there is one for every element, so that it can share the memory of the resulting
+// indices.
 template <class K>
 struct __attribute__((packed, may_alias)) Entry {
   K key;

@@ -45,7 +45,7 @@ inline SinCos sin_cos_pi(double f) {
   return {f < 0 ? -(swap ? cs : sn) : swap ? cs : sn, swap ? sn : cs};
 }
 
-// What Stirling's formula leaves of log Gamma(x) for x >= 10 (DLMF 5.11.1).
+// The correction of Stirling's formula for log Gamma(x), x >= 10 (DLMF 5.11.1).
 inline double stirling(double x) {
   const double z = 1 / (x * x);
   return (1.0 / 12 -
@@ -167,7 +167,7 @@ inline double hurwitz_zeta(double s, double q, Power scale = {1, 0}) {
   if (s == __builtin_inf()) return q == 1 ? 1 : q > 1 ? 0 : s;
   if (q == __builtin_inf()) return 0;
   Pair sum, unit = q;
-  if (q > 0x1p60 * s) {  // all but the integral counts for less than 2^-60
+  if (q > 0x1p60 * s) {  // all terms but the integral are below 2^-60
     sum = Pair(q) / Pair::sum(s, -1);
   } else if (q > 0) {
     sum = zeta_sum(s, q, q);
@@ -209,8 +209,8 @@ inline double trigamma_above(T x) {
   return sizeof(T) == 4 ? trigamma_short(x) : hurwitz_zeta(2, x);
 }
 
-// The first derivative of psi at x < 0 by the reflection (DLMF 5.15.6) in the dtype's own
-// precision, as PyTorch takes it: at the poles the result is large instead of infinite.
+// The first derivative of psi at x < 0 by the reflection (DLMF 5.15.6) in the precision of the
+// dtype, as in PyTorch: at the poles the result is large instead of infinite.
 template <class T>
 inline T trigamma_reflected(T x) {
   const T s = sizeof(T) == 4 ? T(__builtin_sinf(float(kPi) * float(x))) : T(__builtin_sin(kPi * x));

@@ -1,5 +1,5 @@
-// Stores past the caches, for outputs that are larger than them: a plain store reads a cache line
-// before it writes it, and drives out what is still to be read.
+// Stores that bypass the caches, for outputs larger than these: a plain store reads a cache line
+// before it writes it, and evicts lines that are still to be read.
 #ifndef LIBTENSOR_KERNEL_STREAM_H
 #define LIBTENSOR_KERNEL_STREAM_H
 
@@ -38,7 +38,7 @@ void stream_row(const char *src, int64_t, char *dst, int64_t, int64_t n) {
   memcpy(dst, src, (size_t)left);
 }
 
-// The stores of n dense elements of a size; nullptr where there are none.
+// The function that stores n dense elements of a size; nullptr for none.
 LT_INLINE CastRow find_stream(int64_t size) {
   switch (size) {
     case 1:

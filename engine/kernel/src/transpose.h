@@ -1,5 +1,5 @@
-// Copies between two layouts whose fast dimensions differ: square blocks are turned over in
-// registers, so that both sides move whole cache lines.
+// Copies between two layouts with different fast dimensions: square blocks are transposed in
+// registers, so that both sides access whole cache lines.
 #ifndef LIBTENSOR_KERNEL_TRANSPOSE_H
 #define LIBTENSOR_KERNEL_TRANSPOSE_H
 
@@ -14,8 +14,8 @@ struct Lanes {
   typedef T Vector __attribute__((vector_size(N * sizeof(T))));
 };
 
-// Interleaves a and b; vectors go by reference, as the way they are passed by value depends on the
-// CPU tier.
+// Interleaves a and b. Vectors are passed by reference, since the calling convention for values
+// depends on the CPU tier.
 template <int N, class V>
 LT_INLINE void interleave(const V &a, const V &b, V &low, V &high) {
   if constexpr (N == 4) {
@@ -27,7 +27,7 @@ LT_INLINE void interleave(const V &a, const V &b, V &low, V &high) {
   }
 }
 
-// Turns over one block of N x N elements: row i of src becomes column i of dst. Each of the log2(N)
+// Transposes one block of N x N elements: row i of src becomes column i of dst. Each of the log2(N)
 // rounds interleaves the rows of the upper half with those of the lower half.
 template <class T, int N>
 LT_INLINE void turn_block(char *dst, int64_t dst_step, const char *src, int64_t src_step) {

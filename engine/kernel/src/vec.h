@@ -1,8 +1,7 @@
 // Vec<T>: one SIMD register of LT_VECTOR_BYTES bytes, built on the vector extensions of GCC and
 // Clang.
-//
 // The same headers are compiled once per CPU tier into one library, so everything has internal
-// linkage: a weak symbol shared between tiers would run AVX-512 code on a machine without it.
+// linkage: a weak symbol shared between tiers would run AVX-512 code on a CPU without it.
 #ifndef LT_VEC_H_
 #define LT_VEC_H_
 
@@ -31,7 +30,7 @@
 #define LT_FMA 0
 #endif
 
-// LT_BITMASK: comparisons give one bit a lane in a mask register instead of a vector of lanes.
+// LT_BITMASK: comparisons return one bit per lane in a mask register instead of a vector of lanes.
 #if LT_VECTOR_BYTES == 64 && defined(__AVX512F__) && defined(__AVX512DQ__)
 #define LT_BITMASK 1
 #else
@@ -66,8 +65,9 @@ LT_INLINE Raw<T> broadcast(T x, std::index_sequence<I...>) {
   return Raw<T>{((void)I, x)...};
 }
 
-// GCC fuses a*b+c on its own in FMA tiers, which breaks error-free transformations and makes a
-// result depend on the code around it. An empty statement that "changes" the product forbids that.
+// GCC fuses a*b+c by default in FMA tiers, which breaks error-free transformations and makes a
+// result depend on the code around it. An empty asm statement that "changes" the product prevents
+// that.
 template <class V>
 LT_INLINE void keep_product(V& p) {
 #if LT_FMA && !defined(__clang__)
@@ -124,7 +124,7 @@ struct Vec {
 
 #if LT_BITMASK
 
-// Defined for 4 and 8 byte lanes.
+// Defined for lanes of 4 and 8 bytes.
 template <class T>
 struct Mask {
   using Bits = std::conditional_t<sizeof(T) == 8, __mmask8, __mmask16>;
@@ -402,7 +402,7 @@ LT_INLINE Vec<T> round_even(Vec<T> a) {
   else
     return (Raw<T>)vrndnq_f64((float64x2_t)a.v);
 #else
-  // Adding 2^(mantissa bits) leaves no room for a fraction.
+  // Adding 2^(mantissa bits) rounds the fraction away.
   const Vec<T> big = T(sizeof(T) == 4 ? 0x1p23 : 0x1p52);
   const Vec<T> m = abs(a);
   return copysign(select(m < big, (m + big) - big, m), a);

@@ -1,6 +1,6 @@
-// Elementwise mathematics on Vec<float> and Vec<double>: every function is within 1 ulp of the true
-// value everywhere, follows C99 (Annex F) for zeros, infinities and NaN, and gives a lane the same
-// result whatever its position and its neighbours. accuracy/ measures that.
+// Elementwise mathematics on Vec<float> and Vec<double>: every function is within 1 ulp of the
+// exact value everywhere, follows C99 (Annex F) for zeros, infinities and NaN, and returns the same
+// result in a lane whatever its position and the other lanes. accuracy/ measures that.
 #ifndef LT_VMATH_H_
 #define LT_VMATH_H_
 

@@ -1,8 +1,7 @@
-// What every vmath_*.h file shares: polynomials, powers of two, error-free arithmetic.
-//
-// A float function either works in float throughout (the cheapest ones) or in double, where plain
-// arithmetic leaves far more than 24 good bits and overflow and subnormal results need no care.
-// A double function carries what it would lose in a second double (Two): error-free sums after
+// Shared by all vmath_*.h files: polynomials, powers of two, error-free arithmetic.
+// A float function computes either in float throughout (the cheapest ones) or in double, where
+// plain arithmetic has far more than 24 accurate bits and overflow and subnormal results need no
+// care. A double function keeps the rounding error in a second double (Two): error-free sums after
 // Knuth, The Art of Computer Programming 2, 4.2.2; products after T. J. Dekker, A floating-point
 // technique for extending the available precision, Numer. Math. 18 (1971).
 #ifndef LT_VMATH_CORE_H_
@@ -48,8 +47,8 @@ struct Format<double> {
   static constexpr double round_magic = 0x1.8p52;
 };
 
-// c0 + c1 x + c2 x^2 + ... given z = x^2: two terms a step, because the latency of one long chain
-// of multiply-adds is what costs time.
+// c0 + c1 x + c2 x^2 + ... given z = x^2: two terms per step, because the latency of one long chain
+// of multiply-adds dominates.
 template <class T>
 LT_INLINE Vec<T> poly_pairs(Vec<T>, Vec<T>, T c0) {
   return c0;
@@ -125,8 +124,8 @@ LT_INLINE Two<T> fast_two_sum(Vec<T> a, Vec<T> b) {
 }
 
 // a * b exactly, unless the product or its error under- or overflows. Without FMA lo may be off by
-// one unit of the product of the last places: factors are cut in two where bits can be cut, of
-// which nothing overflows.
+// a unit in the last place of that product's error: factors are split where the halves do not
+// overflow.
 template <class T>
 LT_INLINE Two<T> two_prod(Vec<T> a, Vec<T> b) {
   const Vec<T> p = a * b;

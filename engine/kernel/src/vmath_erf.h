@@ -45,7 +45,7 @@ LT_INLINE Two<double> erfc_tail(Doubles m) {
   const Two<double> square = two_prod(m, m);
   const auto e = exp_parts(-square.hi);
   const Doubles up = u * fma(t, p, Doubles(0x1.edf487f74041ep-1));
-  // What rounding took from u and from m^2, as a factor less 1.
+  // The rounding errors of u and of m^2, as a factor minus 1.
   const Doubles lost = minus_product(Doubles(1.0), u, d) - fma(u, d_lo, square.lo);
   const Doubles scaled = pow2(e.n) * up;
   const Two<double> y = two_prod(e.hi, scaled);

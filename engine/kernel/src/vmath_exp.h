@@ -135,7 +135,7 @@ LT_INLINE Doubles vexp2(Doubles x) {
   return scale(fma(f, fma(f, p, Doubles(0x1.62e42fefa39efp-1)), Doubles(1.0)), n);
 }
 
-// (e^x - 1) / 2 as a leading term and a small rest; halved because e^x may lie beyond the range.
+// (e^x - 1) / 2 as a leading term and a small correction; halved because e^x may overflow.
 LT_INLINE Two<double> half_expm1_parts(Doubles x) {
   const Integer<double> n = nearest(x * Ln2<double>::inverse);
   const Doubles exact = fma(n.value, Doubles(-Ln2<double>::hi), x);

@@ -8,7 +8,8 @@
 namespace lt {
 namespace {
 
-// The logarithm of x^a e^-x / Gamma(a + 1), but for what is not in its exponent from a = 10 on.
+// The logarithm of x^a e^-x / Gamma(a + 1), without the terms that are applied separately from a =
+// 10 on.
 LT_INLINE Long gamma_exponent_of(Doubles a, Doubles x) {
   const Mask<double> low = a < 10.0, tiny = a < 1.0;
   Long y = 0.0;

@@ -32,7 +32,7 @@ LT_INLINE Doubles verfcx(Doubles x) {
   const Two<double> v = erfcx_any(Two<double>{min(m, Doubles(0x1.fffffffffffffp1023)) * down, 0.0});
   const Two<double> square = two_prod(max(x, Doubles(-27.0)), max(x, Doubles(-27.0)));
   const auto e = exp_parts(min(square.hi, Doubles(800.0)), square.lo);
-  // What is taken away, in units of 2^(n + 1); nothing where it does not count.
+  // The term to subtract, in units of 2^(n + 1); 0 where it is negligible.
   const Mask<double> counts = e.n.value < 100.0;
   const Doubles unit = pow2(Integer<double>{-e.n.value - 1.0, int64_t(-1) - e.n.bits});
   const Doubles v_hi = select(counts, v.hi * unit, Doubles(0.0));
@@ -98,7 +98,7 @@ LT_INLINE Floats vlog_ndtr(Floats x) {
 }
 
 // -ndtri(p) for 0 < p < 0.1: Newton's method on log_ndtr, from the first terms of its asymptotic
-// inverse. The last step takes what is left in double length.
+// inverse. The last step applies the residual in double-double precision.
 inline __attribute__((noinline)) double upper_quantile(double p) {
   const Two<double> target = log_two(Two<double>{p, 0.0});
   const double l = target.hi[0], r = __builtin_sqrt(-2 * l);
@@ -117,7 +117,7 @@ inline __attribute__((noinline)) double upper_quantile(double p) {
 // sqrt(2) erfinv(2 p - 1) in the middle.
 LT_INLINE Doubles vndtri(Doubles p) {
   const Two<double> d = two_sum(p + p, Doubles(-1.0));
-  // What lies outside gets its answer at the end; the logarithm wants positive numbers.
+  // Arguments out of range are handled at the end; the logarithm needs positive numbers.
   const Doubles m = min(abs(d.hi), Doubles(1.0)), m_lo = select(d.hi < 0.0, -d.lo, d.lo);
   const Two<double> w = erfinv_exponent_parts(m), y = erfinv_small(m, w);
   const Doubles slope = exp2_short(min(y.hi * y.hi, Doubles(9.0)) * Ln2<double>::inverse);

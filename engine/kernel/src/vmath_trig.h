@@ -49,7 +49,7 @@ inline __attribute__((noinline)) QuarterTurns reduce_huge(double x) {
     f0 = ~f0 + 1;
     f1 = ~f1 + (f0 == 0);
   }
-  // The 128 bit fraction in pieces that convert exactly.
+  // The 128 bit fraction in parts that convert exactly.
   const double a = double(int64_t(f1 >> 21)) * 0x1p-43;
   const double b = double(int64_t((f1 & 0x1fffff) << 22 | f0 >> 42)) * 0x1p-86;
   const double c = double(int64_t(f0 & 0x3ffffffffff)) * 0x1p-128;

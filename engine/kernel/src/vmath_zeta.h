@@ -36,7 +36,7 @@ LT_INLINE Long trigamma_above(Long x) {
                               7.0 / 6, -3617.0 / 510, 43867.0 / 798, -174611.0 / 330);
   return select(far, inverse + Long(fma(z * r, series, 0.5 * z)), near);
 }
-// psi' of what is no pole, by one step of the recurrence below 1 and the reflection (DLMF 5.15.6)
+// psi' away from its poles, by one step of the recurrence below 1 and the reflection (DLMF 5.15.6)
 // below 0.
 LT_INLINE Doubles trigamma_long(Doubles x) {
   const Mask<double> low = x < 1.0, negative = x < 0.0;

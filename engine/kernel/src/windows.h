@@ -1,4 +1,4 @@
-// Windows of images: what they meet, and which meet an element.
+// Windows of images: their elements, and the windows that contain an element.
 #ifndef LIBTENSOR_KERNEL_SRC_WINDOWS_H
 #define LIBTENSOR_KERNEL_SRC_WINDOWS_H
 
@@ -9,11 +9,11 @@
 namespace lt {
 namespace {
 
-// What elements are compared and summed in.
+// The type in which elements are compared and summed.
 template <class T>
 using Value = decltype(load_value(T()));
 
-// Elements from begin to end, which are a step of windows apart.
+// The kernel elements from begin to end, whose image elements have the window's step as stride.
 struct Range {
   int64_t begin, end;
   bool empty() const { return begin >= end; }
@@ -29,7 +29,7 @@ LT_INLINE int64_t portion_up(int64_t i, int64_t n, int64_t of) {
   return i / of * n + up((i % of) * n, of);
 }
 
-// What window i meets of the image.
+// The elements of window i inside of the image.
 LT_INLINE Range met(const lt_windows &w, int64_t i) {
   if (w.taps == 0) return {portion(i, w.size, w.positions), portion_up(i + 1, w.size, w.positions)};
   int64_t begin = i * w.stride + w.origin, end = begin + (w.taps - 1) * w.step + 1;
@@ -37,15 +37,14 @@ LT_INLINE Range met(const lt_windows &w, int64_t i) {
   return {begin, end < w.size ? end : w.size};
 }
 
-// Which windows, whose elements are adjacent, meet element i of the image.
+// The windows of adjacent elements that contain element i of the image.
 LT_INLINE Range meeting(const lt_windows &w, int64_t i) {
   if (w.taps == 0) return {portion(i, w.positions, w.size), portion_up(i + 1, w.positions, w.size)};
   const int64_t last = i - w.origin, first = last - w.taps + 1, end = last / w.stride + 1;
   return {first > 0 ? up(first, w.stride) : 0, end < w.positions ? end : w.positions};
 }
 
-// The positions whose windows are whole and lie in a row: from one to the next they move by a
-// stride.
+// The range of positions with complete windows, which move by one stride.
 LT_INLINE Range whole(const lt_windows &w) {
   if (w.taps == 0) return {0, 0};
   const int64_t left = w.size - w.origin - (w.taps - 1) * w.step;  // where whole windows may begin
@@ -64,7 +63,7 @@ LT_INLINE Vec<T> every_other(const T *from, std::index_sequence<I...>) {
   return __builtin_shuffle(low, high, Places{(2 * I < N ? 2 * I : 2 * I + 1)...});
 }
 
-// The values of a register's lanes, which are a stride apart, of which only so many are read.
+// The values of a vector's lanes, with a stride; only the given number is read.
 template <bool kWhole, class T>
 LT_INLINE Vec<Value<T>> load_lanes(const T *from, int64_t stride, int lanes) {
   using V = Vec<Value<T>>;
@@ -92,7 +91,7 @@ LT_INLINE void store_lanes(T *to, Vec<Value<T>> v, int lanes) {
   }
 }
 
-// What lies at N indices, as values.
+// The elements at N indices, as values.
 template <class T>
 LT_INLINE Vec<Value<T>> gather(const T *from, const int32_t *at) {
   constexpr int N = Vec<Value<T>>::N;
@@ -112,7 +111,7 @@ LT_INLINE Vec<Value<T>> gather(const T *from, const int32_t *at) {
   return load(each);
 }
 
-// f(whole, i, lanes) for the lanes of registers, n in all, from lane i on.
+// f(whole, i, lanes) for vectors of lanes, n in all, from lane i on.
 template <class S, class F>
 LT_INLINE void in_lanes(int64_t n, F &&f) {
   constexpr int N = Vec<S>::N;

@@ -1,4 +1,4 @@
-// Transforms of as many lines at once as a register has lanes.
+// Transforms of several lines in parallel, one per vector lane.
 #ifndef LIBTENSOR_KERNEL_FFT_LANES_H
 #define LIBTENSOR_KERNEL_FFT_LANES_H
 
@@ -40,7 +40,7 @@ struct Walk {
   }
 };
 
-// Whether lanes lie side by side.
+// Whether lanes are contiguous.
 LT_INLINE bool adjacent(const int64_t *places, int lanes, int64_t size) {
   for (int l = 1; l < lanes; l++)
     if (places[l] != places[0] + l * size) return false;
@@ -54,7 +54,8 @@ LT_INLINE T value_at(const char *p) {
   return v;
 }
 
-// Values 0 to n of every lane, `step` bytes apart; with `count` 2 a number's parts lie together.
+// Values 0 to n of every lane, with stride `step` in bytes; if `count` is 2, the parts of a complex
+// number are adjacent.
 template <class T, class Put>
 LT_INLINE void gather(const char *in, const int64_t *places, int lanes, int64_t step, int count,
                       int64_t n, Put put) {
@@ -164,7 +165,7 @@ void transform_lanes(const lt_fft &f, const char *base, const Plan &p, const Lin
     const Vec<T> zero = T(0);
     if (halved) {
       const Vec<T> a = kept.get(0).re, b = kept.get(h).re;
-      kept.put(0, Pair<T>{a - b, a + b});  // swapped, as what follows is an inverse
+      kept.put(0, Pair<T>{a - b, a + b});  // swapped, since an inverse follows
       for (int64_t k = 1; k <= h - k; k++) {
         Pair<T> x = kept.get(k), y = kept.get(h - k);
         pack(x, y, root(k));

@@ -1,4 +1,4 @@
-// The transform of one line of complex numbers that lie one after another.
+// The transform of one contiguous line of complex numbers.
 #ifndef LIBTENSOR_KERNEL_FFT_LINE_H
 #define LIBTENSOR_KERNEL_FFT_LINE_H
 
@@ -46,8 +46,8 @@ int64_t shared_bytes(const char *base, const Plan &p) {
   return shared_bytes<T>(base, inner) + (inner.n * 2 * sizeof(T) + 63) / 64 * 64;
 }
 
-// What the transform that comes next is going to read and to write, brought near piece by piece: a
-// line is too short, and its order too odd, for the CPU to guess that.
+// Prefetches the memory that the next transform will read and write, in blocks: a line is too
+// short, and its order too irregular, for the hardware prefetcher.
 struct Ahead {
   const char *in, *out;
   int64_t in_bytes, out_bytes;
@@ -60,8 +60,8 @@ struct Ahead {
   }
 };
 
-// The first round: groups of columns, times the roots of n, to `turned`, in which for each group of
-// rows of the result the numbers of its rows lie side by side.
+// The first round: groups of columns, times the roots of n, to `turned`, in which the elements of
+// each group of result rows are contiguous.
 template <class T>
 void transform_columns(const char *base, const Plan &p, const T *in, bool swap, T *turned,
                        char *own, int64_t begin, int64_t end, const Ahead &ahead) {
@@ -114,7 +114,8 @@ void transform_rows(const char *base, const Plan &p, const T *turned, T *out, bo
   }
 }
 
-// Both rounds of a matrix as wide as a register: what the first one turns over is a group of rows.
+// Both rounds of a matrix as wide as a vector: the transposed result of the first one is a group of
+// rows.
 template <class T>
 void transform_narrow(const char *base, const Plan &p, const T *in, T *out, bool swap, T scale,
                       char *own, const Ahead &ahead) {
@@ -129,7 +130,7 @@ void transform_narrow(const char *base, const Plan &p, const T *in, T *out, bool
                 first, second);
   for (int64_t g = 0; g < groups; g++) {
     ahead.fetch<1>(ahead.out, ahead.out_bytes, g, groups);
-    // The last group is whole too, and makes again what the one before it has made of its rows.
+    // The last group is complete, too, and recomputes some rows of the group before it.
     const int64_t k = (g + 1) * N < n1 ? g * N : n1 - N;
     Vec<T> re[N], im[N];
     for (int i = 0; i < N; i++) {
@@ -182,7 +183,7 @@ Complex<T> convolve(const char *base, const Plan &p, T *work, T more_re, T more_
     work[2 * i] = z.re;
     work[2 * i + 1] = z.im;
   }
-  // What is added to the sum of the numbers is added to each of them.
+  // Adding a value to the sum of all elements adds it to each result.
   work[0] += more_re;
   work[1] += more_im;
   transform_line<T>(base, inner, work, work, true, T(1), shared, own, {});

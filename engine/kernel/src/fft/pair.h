@@ -1,4 +1,5 @@
-// Complex numbers in two registers, a lane for each of several transforms, and how they get there.
+// Complex numbers in two vectors, with one lane for each of several transforms, and their loads and
+// stores.
 #ifndef LIBTENSOR_KERNEL_FFT_PAIR_H
 #define LIBTENSOR_KERNEL_FFT_PAIR_H
 
@@ -30,7 +31,7 @@ struct Pair {
   LT_INLINE Pair right() const { return {im, -re}; }
 };
 
-// One number for all lanes.
+// One number in all lanes.
 template <class T>
 LT_INLINE Pair<T> everywhere(const T *w) {
   return {Vec<T>(w[0]), Vec<T>(w[1])};
@@ -43,7 +44,7 @@ LT_INLINE void split_lanes(const Vec<T> &a, const Vec<T> &b, Pair<T> &z,
   z.im = (Raw<T>)__builtin_shufflevector(a.v, b.v, (2 * I + 1)...);
 }
 
-// Registers of a[0] b[0] a[1] b[1] ..., of the lower and of the upper lanes.
+// Vectors of a[0] b[0] a[1] b[1] ..., of the lower and of the upper lanes.
 template <class T, int... I>
 LT_INLINE void join_lanes(const Vec<T> &a, const Vec<T> &b, Vec<T> &low, Vec<T> &high,
                           std::integer_sequence<int, I...>) {
@@ -60,7 +61,7 @@ LT_INLINE void reverse_lanes(Vec<T> &a, std::integer_sequence<int, I...>) {
 template <class T>
 using Order = std::make_integer_sequence<int, Vec<T>::N>;
 
-// N complex numbers that lie one after another.
+// N contiguous complex numbers.
 template <class T>
 LT_INLINE Pair<T> load_complex(const T *p) {
   Pair<T> z;
@@ -96,7 +97,7 @@ LT_INLINE void turn(Vec<T> *rows) {
   }
 }
 
-// Numbers of all lanes one after another: N real parts, then N imaginary ones.
+// Contiguous numbers of all lanes: N real parts, then N imaginary ones.
 template <class T>
 struct Buffer {
   static constexpr int64_t kStep = 2 * Vec<T>::N;
@@ -110,9 +111,9 @@ struct Buffer {
   }
 };
 
-// Memory in which the complex numbers of the lanes lie side by side, `step` values between those of
-// one lane. Inverse transforms swap the parts on the way in and on the way out. With kWhole there
-// is a number for every lane.
+// Memory in which the complex numbers of the lanes are adjacent, with a stride of `step` values
+// within a lane. Inverse transforms swap the parts on input and on output. With kWhole there is a
+// number for every lane.
 template <class T, bool kWhole = false>
 struct Adjacent {
   T *p;

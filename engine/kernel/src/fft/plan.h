@@ -1,4 +1,4 @@
-// Plans: how a transform of n points is taken apart, with the roots of unity that it needs.
+// Plans: the factorization of a transform of n points, with the roots of unity that it needs.
 #ifndef LIBTENSOR_KERNEL_FFT_PLAN_H
 #define LIBTENSOR_KERNEL_FFT_PLAN_H
 
@@ -9,7 +9,7 @@ namespace lt {
 namespace {
 
 enum Scheme {
-  // As many transforms at once as a register has lanes.
+  // Several transforms in parallel, one per vector lane.
   kLanes,
   // One transform of n = n1 n2 points seen as a matrix: transforms of its columns, multiplications
   // by
@@ -28,13 +28,13 @@ enum Scheme {
   kChirp,
 };
 
-// Up to how many points transforms are cheaper side by side, always and where memory has them so.
+// The number of points up to which transforms in lanes are cheaper: always, and for adjacent lines.
 constexpr int64_t kFewPoints = 256, kAdjacentPoints = 1 << 14;
 
 // The longest columns as wide as a register of which two copies are near enough.
 constexpr int64_t kNarrowColumn = 1024;
 
-// What follows are places in the plan, in bytes.
+// The following are offsets in the plan, in bytes.
 struct Plan {
   int64_t n, scheme;
   Stages lanes;                           // kLanes
@@ -114,7 +114,7 @@ LT_INLINE int64_t largest_factor(int64_t n) {
 
 LT_INLINE bool smooth(int64_t n) { return largest_factor(n) <= kLargestRadix; }
 
-// Takes memory piece by piece: without any, it measures.
+// Allocates consecutive memory; without memory it computes the size.
 struct Room {
   char *base;
   int64_t used;
@@ -137,7 +137,7 @@ Stages make_stages(Room &room, const Roots<T> &roots, int64_t n) {
   for (; rest % 2 == 0; rest /= 2) twos++;
   for (int64_t f = 3; rest > 1; f += 2)
     for (; rest % f == 0; rest /= f) t.radix[t.count++] = int32_t(f);
-  // Powers of two by eights, with fours rather than a two beside them.
+  // Powers of two by eights, combined with fours rather than with a two.
   if (twos == 1) t.radix[t.count++] = 2;
   for (; twos % 3 != 0 && twos > 1; twos -= 2) t.radix[t.count++] = 4;
   for (; twos >= 3; twos -= 3) t.radix[t.count++] = 8;
@@ -168,8 +168,8 @@ int64_t best_factor(int64_t n) {
   return best;
 }
 
-// The roots w^(k1 j2) for k1 < n1 and the lanes j2 of the first group of columns, of which those of
-// others are multiples.
+// The roots w^(k1 j2) for k1 < n1 and the lanes j2 of the first group of columns; those of other
+// groups are multiples of them.
 template <class T>
 int64_t make_within(Room &room, const Roots<T> &roots, int64_t n1, int64_t n) {
   constexpr int64_t N = Vec<T>::N;
@@ -204,7 +204,7 @@ LT_INLINE int64_t power_modulo(int64_t a, int64_t e, int64_t n) {
   return r;
 }
 
-// The smallest number whose powers are all that a prime number n does not divide.
+// The smallest generator of the multiplicative group modulo the prime n.
 LT_INLINE int64_t primitive_root(int64_t n) {
   for (int64_t g = 2;; g++) {
     bool primitive = true;

@@ -26,7 +26,7 @@ LT_INLINE void pack(P &a, P &b, const P &w) {
   b = (even - t).conj();
 }
 
-// One number, with what a pair of registers has.
+// One number, with the interface of a pair of vectors.
 template <class T>
 struct Single {
   T re, im;

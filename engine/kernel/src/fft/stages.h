@@ -1,6 +1,6 @@
-// A transform of every lane, by the self-sorting method of T. G. Stockham, High-speed convolution
-// and correlation (1966), decimating in frequency: a stage of radix r takes n/r transforms of r
-// points, and leaves s = r transforms of n/r points beside each other.
+// A transform in every lane, by the self-sorting method of T. G. Stockham, High-speed convolution
+// and correlation (1966), decimating in frequency: a stage of radix r computes n/r transforms of r
+// points, and leaves s = r interleaved transforms of n/r points.
 #ifndef LIBTENSOR_KERNEL_FFT_STAGES_H
 #define LIBTENSOR_KERNEL_FFT_STAGES_H
 
@@ -12,9 +12,10 @@ namespace {
 // The largest prime radix; transforms of larger prime factors are convolutions.
 constexpr int kLargestRadix = 127;
 
-// A transform of n points: the radices of its stages, and where in the plan, which begins at
-// `base`, their roots of unity lie: for each stage those of an odd radix r, r of them, and then
-// w^(pj) for 0 < p < n/r and 0 < j < r, w being the n-th root and n the points that are left.
+// A transform of n points: the radices of its stages, and the offsets of their roots of unity in
+// the plan, which begins at `base`: for each stage those of an odd radix r, r of them, and then
+// w^(pj) for 0 < p < n/r and 0 < j < r, where w is the n-th root and n the number of remaining
+// points.
 struct Stages {
   int64_t n, roots;
   int32_t count, radix[64];
@@ -27,7 +28,7 @@ LT_INLINE void radix2(Pair<T> &a, Pair<T> &b) {
   b = t;
 }
 
-// 4 points; the second and the third change places on the way out.
+// 4 points; the second and the third are exchanged on output.
 template <class T>
 LT_INLINE void radix4(Pair<T> &a, Pair<T> &b, Pair<T> &c, Pair<T> &d) {
   radix2(a, c);
@@ -163,7 +164,7 @@ LT_INLINE int64_t stage_values(int64_t n, int64_t r) {
   return 2 * ((r % 2 ? r : 0) + (n / r - 1) * (r - 1));
 }
 
-// The transforms of the lanes from `in` to `out`, by way of one or two buffers of n numbers.
+// The transforms of the lanes from `in` to `out`, through one or two buffers of n numbers.
 template <class T, class In, class Out>
 void run_stages(const Stages &t, const char *plan, const In &in, const Out &out, T *first,
                 T *second) {

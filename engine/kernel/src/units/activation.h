@@ -34,7 +34,7 @@ struct Given {
 #define LT_BOTH_LANES(NAME, ...) \
   LT_WITH(NAME, vector_binary<T>, (Vec<T> a, Vec<T> b)->Vec<T>, __VA_ARGS__)
 
-// ------------------------------------------------------------------------- in straight pieces
+// ------------------------------------------------------------------------- piecewise linear
 
 LT_ELEMENT(LeakyRelu, a > T(0) ? a : T(a * p[0]))
 LT_ELEMENT(Hardtanh, a<p[0] ? p[0] : a> p[1] ? p[1] : a)
@@ -54,20 +54,20 @@ LT_ELEMENTS(HardswishGradient, a *(b <= T(-3) ? T(0) : b < T(3) ? b / T(3) + T(0
 
 LT_BINARY(Prelu, a > T(0) ? a : T(a * b))
 
-// The gradient a by p[2] where b lies from p[0] to p[1], and by p[3] elsewhere. The ends are inside
-// of Closed, and outside of Open.
+// The gradient a times p[2] if b is between p[0] and p[1], and times p[3] elsewhere. Closed
+// includes the ends, Open does not.
 LT_ELEMENTS(Closed, a *((b >= p[0]) & (b <= p[1]) ? p[2] : p[3]))
 LT_ELEMENTS(Open, a *((b <= p[0]) | (b >= p[1]) ? p[3] : p[2]))
 
 // ------------------------------------------------------------------------- with exponentials
 
-// What a product with a factor that vanishes gives at minus infinity.
+// The value of a product at minus infinity, where one factor vanishes.
 template <class T>
 LT_INLINE Vec<T> undefined_below(Vec<T> a, Vec<T> y) {
   return select(a == -Format<T>::infinity, Vec<T>(Format<T>::nan), y);
 }
 
-// e^-|z| = (hi + lo) 2^n, of which what is next to nothing beside 1 may be off.
+// e^-|z| = (hi + lo) 2^n; it may be inaccurate where it is negligible next to 1.
 LT_INLINE Exponential<double> decay(Two<double> z) {
   const Doubles down = max(Doubles(-1400.0), -abs(z.hi));
   const Doubles lo = select(z.hi < 0.0, z.lo, -z.lo);
@@ -162,7 +162,7 @@ LT_INLINE Doubles vmish(Doubles a) {
 LT_INLINE Doubles softplus(Two<double> z, double by) {
   const auto e = decay(z);
   const Two<double> t = plain(e), l = log1p_parts(t.hi, t.lo);
-  // A power so small that it is no normal number is its own logarithm.
+  // log1p of a power below the normal range is the power itself.
   const Mask<double> tiny = e.n.value < -900.0, above = z.hi > 0.0;
   const Doubles tail = scale(e.hi + e.lo, e.n);
   const Two<double> s = two_sum(select(above, z.hi, Doubles(0.0)), l.hi);
@@ -198,9 +198,9 @@ LT_INLINE Doubles vgelu(Doubles a) {
   const Doubles y = select(a > 0.0, rest.hi + (rest.lo - lo), -tail);
   return undefined_below(a, select(a > 40.0, a, select(a == a, y, a)));
 }
-// ((p (z + a) + b) (z + a') + b') ...: how J. Eve, The evaluation of polynomials, Numer. Math. 6
-// (1964), has sums in the place of half the products of a polynomial in y, with z = y^2: they cost
-// nothing beside multiplications.
+// ((p (z + a) + b) (z + a') + b') ...: the method of J. Eve, The evaluation of polynomials, Numer.
+// Math. 6 (1964), replaces half the products of a polynomial in y by sums, with z = y^2: sums are
+// free next to multiplications.
 LT_INLINE Doubles by_squares(Doubles p, Doubles) { return p; }
 template <class... C>
 LT_INLINE Doubles by_squares(Doubles p, Doubles z, double a, double b, C... c) {
@@ -242,7 +242,7 @@ LT_INLINE Floats vgelu(Floats a) {
 // 2 sqrt(2 / pi) (a + 0.044715 a^3), which in the other form of gelu goes into the logistic
 // function.
 constexpr double kSqrt8OverPi[] = {0x1.9884533d43651p+0, -0x1.cbc0d30ebfd15p-54}, kCubic = 0.044715;
-constexpr double kCubicRest = 0x1.441355475a31ap-59;  // what is lost of it
+constexpr double kCubicRest = 0x1.441355475a31ap-59;  // its rounding error
 LT_INLINE Doubles gelu_angle(Doubles a) { return a * (a * a * kCubic + 1.0) * kSqrt8OverPi[0]; }
 LT_INLINE Doubles vgelu_tanh(Doubles a) {
   const Doubles x = clamp(a, -30.0, 30.0);
@@ -257,7 +257,7 @@ LT_INLINE Floats vgelu_tanh(Floats a) {
   return undefined_below(a, y);
 }
 
-// a - tanh a: its power series below 1/2, where the two are alike.
+// a - tanh a: its power series below 1/2, where the difference cancels.
 LT_INLINE Doubles vtanhshrink(Doubles a) {
   const Doubles m = min(Doubles(20.0), abs(a)), z = a * a;
   const Doubles tail = poly(z, -0x1.1111111111111p-3, 0x1.ba1ba1ba1ba1cp-5, -0x1.664f4882c10fap-6,

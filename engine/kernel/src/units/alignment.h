@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNone = -__builtin_inf();
 
-// Functions of vectors that are called, as they are long.
+// Functions of vectors that are not inlined, since they are long.
 template <class T>
 __attribute__((noinline)) Vec<T> exp_of(Vec<T> x) {
   return vexp(x);
@@ -52,7 +52,7 @@ struct States {
     const T *const row = (const T *)g->logs + t * g->step;
     for (int64_t s = 0; s < n; s++) logs[s] = double(row[label(s)]);
   }
-  // What comes to the states from s on: from those at most two before them, or behind them.
+  // The contributions to the states from s on: from states at most two before them, or after them.
   LT_INLINE Doubles before(int64_t s) const {
     return together(load(sums + s), load(sums + s - 1), load(sums + s - 2) + load(skips + s));
   }
@@ -67,7 +67,8 @@ struct States {
       store_part(forward(t) + s, now, left(s));
     }
   }
-  // A step back; the shares of all ways that go through each state are taken on the way.
+  // A step of the backward recursion; it also accumulates the probabilities of all alignments
+  // through each state.
   __attribute__((noinline)) void go_back(int64_t t) {
     for (int64_t s = 0; s < n; s += Doubles::N) {
       const Doubles log = load(logs + s), now = behind(s) + log;
@@ -91,8 +92,8 @@ struct Align {
     g->loss = 0 - end[0];
   }
 
-  // A class's probability less the shares of ways that go through states of the class; NaN where it
-  // is infinitely less likely than all ways.
+  // A class's probability minus the share of alignments through its states; NaN if all alignments
+  // have probability 0.
   template <class T>
   static void gradient(const lt_alignment *g, States &x) {
     using V = Vec<T>;

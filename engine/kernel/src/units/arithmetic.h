@@ -5,7 +5,7 @@
 namespace lt {
 namespace {
 
-// A binary kernel that treats the parts of complex numbers alike.
+// A binary kernel applied to both parts of complex numbers.
 #define LT_BINARY_PARTS(NAME, ...)                                                        \
   struct NAME {                                                                           \
     template <class T>                                                                    \

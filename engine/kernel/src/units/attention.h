@@ -1,6 +1,6 @@
 // Attention: values weighted by softmax of the products of queries and keys, and its gradients. A
-// tile of weights is at hand at a time, of some queries and some keys: the weights of a query are
-// relative to the largest product so far, and what is summed is scaled when a larger one comes.
+// tile of weights is computed at a time, for some queries and some keys: the weights of a query are
+// relative to the largest product so far, and the sums are rescaled when a larger one occurs.
 #include "../../gemm.h"
 #include "../gemm_panel.h"
 #include "../rows.h"
@@ -10,13 +10,13 @@
 namespace lt {
 namespace {
 
-// Matrices of one head, of which elements of a row are adjacent and rows are so many elements
-// apart. A mask has elements of the kernel's dtype, which are added to products, or bytes that tell
-// which of them count. Without gradients the call makes `result` and `lse`, the logarithms to base
-// 2 of sums of exponentials, for the queries from `row` to `last_row`; with them it adds, for these
-// and the keys from `key` to `last_key`, to those that are not NULL. `tiles` and `dots` are kernels
-// of products; `room` has a tile, with gradients two, and behind them, if `packs`, panels of a
-// block of keys and values.
+// Matrices of one head, with adjacent elements in a row and the given strides between rows. A mask
+// has elements of the kernel's dtype, which are added to products, or bytes that select them.
+// Without gradients the call writes `result` and `lse`, the base-2 logarithms of sums of
+// exponentials, for the queries from `row` to `last_row`; with them it adds, for these and the keys
+// from `key` to `last_key`, to those that are not NULL. `tiles` and `dots` are product kernels;
+// `room` has a tile, with gradients two, and after them, if `packs`, packed panels of a block of
+// keys and values.
 struct attention_args {
   uintptr_t query, key, value, mask, result, lse;
   uintptr_t given, along, of_query, of_key, of_value, of_mask;
@@ -28,7 +28,7 @@ struct attention_args {
   int32_t causal, packs;
 };
 
-// A matrix in memory, and what lies in it from an element on.
+// A matrix in memory, and the address of one of its elements.
 template <class T>
 struct Matrix {
   T *at;
@@ -40,7 +40,8 @@ Matrix<T> rows_of(uintptr_t at, int64_t step, int64_t i) {
   return {(T *)at + i * step, step, 1};
 }
 
-constexpr int64_t kSkinny = 8;  // rows that products read a second operand where it lies for
+constexpr int64_t kSkinny =
+    8;  // number of rows up to which products read a second operand in place
 
 // c = a b, or c + a b with `more`; c has m rows, n columns and sums of k products.
 template <class T>
@@ -58,11 +59,11 @@ __attribute__((noinline)) void multiply(const attention_args *g, Matrix<T> a, Ma
   ((void (*)(const lt_gemm *))(along ? g->dots : g->tiles))(&p);
 }
 
-// A second operand that many products share, in panels, each of which has all its rows.
+// A second operand that many products share, in packed panels, each with all rows.
 template <class T>
 struct Panels {
   Matrix<T> from;
-  T *at;  // NULL where there are none
+  T *at;  // NULL without packed panels
   int64_t rows;
 };
 
@@ -78,7 +79,7 @@ __attribute__((noinline)) Panels<T> packed(const attention_args *g, Matrix<T> b,
   return panels;
 }
 
-// multiply with the panels of b, if there are any; few rows do not take them.
+// multiply with the packed panels of b, if there are any; products of few rows do not use them.
 template <class T>
 void multiply_panels(const attention_args *g, Matrix<T> a, const Panels<T> &b, Matrix<T> c,
                      int64_t m, int64_t n, int64_t k, bool more) {
@@ -89,7 +90,7 @@ void multiply_panels(const attention_args *g, Matrix<T> a, const Panels<T> &b, M
                 more);
 }
 
-// 2^x for x up to 0, without what is below 2^-126; NaN stays NaN.
+// 2^x for x up to 0, with 0 for results below 2^-126; NaN stays NaN.
 template <class T>
 LT_INLINE Vec<T> decline(Vec<T> x) {
   constexpr T lowest = sizeof(T) == 4 ? -126 : -1022;
@@ -101,12 +102,12 @@ LT_INLINE Vec<T> decline(Vec<T> x) {
   return select(x >= Vec<T>(lowest), bit_cast<T>(bit_cast<IntOf<T>>(power) + up), none);
 }
 
-// The lanes of x, h apart, by turns.
+// The lanes of x, interleaved at a distance of h.
 template <int h, class T, size_t... I>
 LT_INLINE Vec<T> exchanged(Vec<T> x, std::index_sequence<I...>) {
   return __builtin_shufflevector(x.v, x.v, int(I ^ h)...);
 }
-// What a function of two makes of all lanes.
+// The reduction of all lanes by a binary function.
 template <class T, class F, int h = Vec<T>::N / 2>
 LT_INLINE T together(Vec<T> x, F f) {
   x = f(x, exchanged<h>(x, std::make_index_sequence<Vec<T>::N>()));
@@ -128,14 +129,14 @@ constexpr double kLog2e = Ln2<double>::inverse;
 // Whether the largest product has the largest weight, so that they are scaled on the way.
 LT_INLINE bool unmasked(const attention_args *g) { return !g->mask && g->scale > 0; }
 
-// What products are multiplied with to be exponents of 2, once they are masked.
+// The factor that converts masked products to exponents of 2.
 template <class T>
 LT_INLINE T exponent(const attention_args *g) {
   return T(unmasked(g) ? g->scale * kLog2e : kLog2e);
 }
 
-// Scales, if need be, and masks the products of m queries from i on with w keys from j on, which
-// others follow up to a whole vector that do not count. Gives the largest of each query.
+// Scales, if necessary, and masks the products of m queries from i on with w keys from j on, padded
+// to a whole vector. Returns the largest product of each query.
 template <class T>
 __attribute__((noinline)) void masked(const attention_args *g, T *x, int64_t i, int64_t j,
                                       int64_t m, int64_t w, T *tops) {

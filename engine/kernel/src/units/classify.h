@@ -73,7 +73,7 @@ struct IsClose {
   }
 };
 
-// A scan has no outputs; it raises the flag in params when it finds what it looks for.
+// A scan has no outputs; it sets the flag in params when it finds a match.
 struct HasZero {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {

@@ -1,4 +1,4 @@
-// What windows meet as columns of a matrix.
+// Windows of images as columns of a matrix (im2col).
 #include "../columns.h"
 #include "../rows.h"
 

@@ -12,7 +12,7 @@ struct distance_args {
   double p;
 };
 
-constexpr int kLanes = 16;  // partial sums that run side by side, added up in a fixed order
+constexpr int kLanes = 16;  // interleaved partial sums, added up in a fixed order
 
 // The sums of powers below which some of the powers may have lost digits.
 template <class T>
@@ -32,8 +32,8 @@ T scaled_distance(const T *a, const T *b, int64_t width, T p, T plain) {
   return most * (T)pow(total, 1 / p);
 }
 
-// Step joins an accumulated value and a difference, which is >= 0 or NaN; Join joins two
-// accumulated values. kPowers tells that these are sums of powers.
+// Step combines an accumulated value and a difference, which is >= 0 or NaN; Join combines two
+// accumulated values. kPowers: these are sums of powers.
 template <class T, bool kPowers, class Step, class Join, class End>
 LT_INLINE void distances(const distance_args *g, Step step, Join join, End end) {
   const T *a = (const T *)g->a;

@@ -1,5 +1,5 @@
-// Division with rounding, and remainders. Zero divisors of integers are refused before these
-// kernels run.
+// Division with rounding, and remainders. Operators check integers for zero divisors before they
+// run these kernels.
 #include "../chunks.h"
 
 namespace lt {
@@ -19,8 +19,8 @@ LT_INLINE T quotient(T a, T b) {
     return wraps ? T(-a) : T(a / b);
 }
 
-// finish(a, b, quotient(a, b)) over a run. Where floats of 64 bits convert many at a time, 64-bit
-// integers that they hold are divided as the shorter ones are.
+// finish(a, b, quotient(a, b)) for a row. If 64-bit floats are converted in vectors, 64-bit
+// integers that they represent are divided like shorter ones.
 template <class T, class F>
 LT_INLINE void quotient_row(char *const *data, const int64_t *strides, int64_t n, F finish) {
 #ifdef __AVX512DQ__
@@ -85,8 +85,7 @@ LT_INLINE T floor_from_fmod(T a, T b, T r) {
   return b == 0 ? a / b : f;
 }
 
-// finish(a, b, fmod(a, b)) over a run; the quick way is redone where a quotient was large or not
-// finite.
+// finish(a, b, fmod(a, b)) for a row; elements with a large or non-finite quotient are recomputed.
 template <class T, class F>
 LT_INLINE void fmod_row(char *const *data, const int64_t *strides, int64_t n, F finish) {
   chunked<T, T, T>(data, strides, n, [&](T *out, int64_t m, const T *a, const T *b) {

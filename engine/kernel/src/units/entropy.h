@@ -15,7 +15,7 @@ LT_INLINE Doubles log_any_short(Doubles v) {
   return fma(s.k, Doubles(kLogOf2[0]), log_short(s.f));
 }
 // log(unit^a + unit^b) to the base of unit = m + log(1 + unit^-|a - b|) with m the larger. y is
-// what that gives; infinite and undefined operands have no difference.
+// that result; infinite and undefined operands have no difference.
 template <class T>
 LT_INLINE Vec<T> logaddexp_special(Vec<T> a, Vec<T> b, Vec<T> y) {
   const Vec<T> m = max(a, b), infinity = Format<T>::infinity;
@@ -102,7 +102,7 @@ LT_INLINE Doubles vxlog1py(Doubles a, Doubles b) {
   return xlogy_special(a, b + 1.0, select(abs(b) < 0x1p-54, a * b, y));
 }
 
-// -a log a, 0 of 0, and -inf of what is negative.
+// -a log a, 0 for 0, and -inf for negative numbers.
 template <class T>
 LT_INLINE Vec<T> entropy_special(Vec<T> a, Vec<T> y) {
   y = select((a > T(0)) & (a < Format<T>::infinity), y, T(0) - a * abs(a));
@@ -159,7 +159,7 @@ LT_INLINE Floats vsinc(Floats a) {
 LT_INLINE Doubles vsinc(Doubles a) {
   const Two<double> pi = {pi_hi, pi_lo};
   const Doubles n = round_even(a), half = n * 0.5, r = a - n;
-  const Integer<double> q = nearest(r + r);  // r = q/2 + what is left
+  const Integer<double> q = nearest(r + r);  // r = q/2 + remainder
   const Two<double> x = multiply(Two<double>{r - q.value * 0.5, 0.0}, pi);
   const Mask<double> even = mask_cast<double>((q.bits << 63) == Vec<int64_t>(int64_t(0)));
   const Two<double> s = sin_parts(x), c = cos_parts(x);

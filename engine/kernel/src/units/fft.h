@@ -11,7 +11,7 @@ LT_INLINE int64_t line_bytes(const Plan &p) {
   return ((p.n + 1) * 2 * sizeof(T) + 63) / 64 * 64;
 }
 
-// Up to how many points the numbers of the next line fit the caches beside those of this one.
+// The number of points up to which two lines fit the caches.
 constexpr int64_t kNearPoints = 1 << 14;
 
 struct FftPlan {
@@ -33,8 +33,8 @@ struct FftPlan {
   }
 };
 
-// A line on its way: where its numbers lie one after another before and after the transform, which
-// are the caller's memory or copies.
+// A line being transformed: the contiguous memory of its elements before and after the transform,
+// which is the caller's or a copy.
 template <class T>
 struct Line {
   static constexpr int64_t kNumber = 2 * sizeof(T);
@@ -64,7 +64,7 @@ struct Line {
     if (out_lies && (f.kind == LT_FFT_COMPLEX || (halved && !near))) to = (T *)out;
   }
 
-  // Tells the call which copies there are.
+  // Sets the sizes of the copies in call.
   void room(lt_fft &call) const {
     const bool gathers = f.kind == LT_FFT_REAL && !in_lies;
     call.copy_bytes = from == copy ? line_bytes<T>(p) : 0;
@@ -100,7 +100,7 @@ struct Line {
     }
   }
 
-  // Takes what is in `to` where it belongs.
+  // Stores the results from the copy `to` in the caller's memory.
   void finish() {
     if (f.kind == LT_FFT_REAL) {
       if (to != made) return;
@@ -119,8 +119,8 @@ struct Line {
         put_single((T *)(out + k * f.out_step), single(results + 2 * (f.n - k)).conj());
   }
 
-  // What lies one after another here. The CPU finds its way in narrow matrices, but not where
-  // unpacking writes.
+  // The contiguous memory to prefetch. The hardware prefetches narrow matrices, but not the targets
+  // of unpacking.
   Ahead near() const {
     if (p.scheme == kNarrow)
       return {nullptr, halved && out_lies && to == made ? out : nullptr, 0, (p.n + 1) * kNumber};

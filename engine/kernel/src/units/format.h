@@ -1,5 +1,5 @@
-// Floating-point numbers as a format: neighbours, fraction and exponent, NaN and infinities
-// replaced; the step function.
+// The floating-point format of numbers: adjacent values, fraction and exponent, replacement of NaN
+// and infinities; the step function.
 #include "../rows.h"
 
 namespace lt {

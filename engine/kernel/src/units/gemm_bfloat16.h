@@ -1,5 +1,5 @@
-// Matrix products of bfloat16 with the instructions of AVX-512 BF16, which the tier itself does not
-// ask for: kernel.go offers these kernels where the machine has them.
+// Matrix products of bfloat16 with the instructions of AVX-512 BF16, which are not part of the
+// tier: kernel.go uses these kernels on CPUs that support them.
 #if defined(__AVX512BW__)
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512bf16"))), apply_to = function)

@@ -1,5 +1,5 @@
-// Matrix products of quantized numbers with the instructions of VNNI, which the tiers themselves do
-// not ask for: kernel.go offers this kernel where the machine has them.
+// Matrix products of quantized integers with VNNI instructions, which are not part of the tiers:
+// kernel.go uses this kernel on CPUs that support them.
 #if defined(__AVX512BW__) && defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512vnni"))), apply_to = function)
 #elif defined(__AVX512BW__)

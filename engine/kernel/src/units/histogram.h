@@ -6,15 +6,15 @@
 namespace lt {
 namespace {
 
-// Of n values in, or n points of `dims` values, adds 1 or a weight to the element of out (int64, or
-// double where there are weights or values are not integers) that each belongs to. edges[d] are the
-// bins[d] + 1 boundaries of dimension d; `place` says how a bin is found. Values and edges may
-// change under a kernel's hands: it stays in its memory whatever they are.
+// For n values in, or n points of `dims` values, adds 1 or a weight to the bin of each in out
+// (int64, or double if there are weights or values are not integers). edges[d] are the bins[d] + 1
+// boundaries of dimension d; `place` selects the search method. Other threads may change values and
+// edges concurrently: the kernel never writes outside of out.
 struct histogram_args {
   uintptr_t in, weights, out, edges, bins;
   int64_t n, dims, place;
   int64_t size;  // elements of out
-  int64_t bad;   // set by bincount where a value is the number of none of them
+  int64_t bad;   // set by bincount if a value is out of range
 };
 
 struct Bincount {
@@ -95,7 +95,7 @@ struct Histogram {
                                                    : bin_of_scaled(x, low, high, n);
       }
       if (bin < 0) bin = 0;
-      if (bin >= n) bin = n - 1;  // the last bin has both its edges
+      if (bin >= n) bin = n - 1;  // the last bin includes both of its edges
       if (kPlace == kDivideAndSearch) {
         if (bin > 0 && x < widened(e[bin]))
           bin--;

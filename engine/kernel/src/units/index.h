@@ -6,7 +6,7 @@
 namespace lt {
 namespace {
 
-// n elements, dense or apart.
+// n elements, contiguous or strided.
 template <class T>
 LT_INLINE void move_row(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
   if (to_step == (int64_t)sizeof(T) && from_step == (int64_t)sizeof(T)) {
@@ -16,8 +16,8 @@ LT_INLINE void move_row(char *to, int64_t to_step, const char *from, int64_t fro
   for (int64_t i = 0; i < n; i++) *(T *)(to + i * to_step) = *(const T *)(from + i * from_step);
 }
 
-// Looks for an index that is none of the positions in params, where a step other than 0 lets
-// negative ones count from the end.
+// Searches for an index out of the range in params; with a step other than 0, negative indices
+// count from the end.
 struct OutOfRange {
   template <class T>
   static void row(char *const *data, const int64_t *s, int64_t n, const void *params) {

@@ -1,4 +1,4 @@
-// The parts of a large LU factorization that are no matrix products: panels of a few columns,
+// The parts of a large LU factorization other than matrix products: blocks of a few columns,
 // triangles of a few rows, exchanges of rows.
 #include "../../lu.h"
 
@@ -9,7 +9,7 @@
 namespace lt {
 namespace {
 
-// How the numbers of lanes get from memory and back.
+// Loads and stores of the elements in lanes.
 template <class T>
 struct LanesOf {
   using type = Vec<T>;
@@ -61,7 +61,7 @@ struct LanesOf<Complex<R>> {
   }
 };
 
-// What pivots are chosen by, as LAPACK does.
+// The magnitude for the choice of pivots, as in LAPACK.
 template <class R>
 LT_INLINE R size_of(R v) {
   return __builtin_fabs(v);
@@ -71,7 +71,7 @@ LT_INLINE R size_of(Complex<R> v) {
   return R(__builtin_fabs(v.re)) + R(__builtin_fabs(v.im));
 }
 
-// Divides by the numbers of lanes: multiplies by their inverses, unless that loses digits.
+// Divides by the elements of lanes: multiplies by their inverses, unless that loses digits.
 template <class T>
 struct Divisor {
   using L = LanesOf<T>;
@@ -112,7 +112,7 @@ int64_t find_pivot(const T *column, int64_t m) {
   return i;
 }
 
-// f(i, load, store) for the rows from i to m, as many at once as there are lanes.
+// f(i, load, store) for the rows from i to m, several at a time in lanes.
 template <class T, class F>
 LT_INLINE void for_rows(int64_t i, int64_t m, F f) {
   using L = LanesOf<T>;
@@ -125,14 +125,14 @@ LT_INLINE void for_rows(int64_t i, int64_t m, F f) {
             __attribute__((always_inline)) { L::store_some(to, v, left); });
 }
 
-// Columns are factored a few at a time: what the columns before them take from these is in
-// registers, so that a number is read and written once for all of them. Numbers of a row are read
-// before one is written, since columns are often a power of two apart, where a processor takes
-// reads for such of what was just written.
+// Columns are factored a few at a time: the updates from all preceding columns are accumulated in
+// registers, so that an element is read and written once for all of them. The elements of a row are
+// read before one is written, since columns often have a power of two as stride, for which a CPU
+// mistakes reads for dependent on recent writes (4K aliasing).
 struct LUPanel {
   static constexpr int kGroup = 4;
 
-  // Takes what the first `done` columns make of C columns from them.
+  // Subtracts the contributions of the first `done` columns from C columns.
   template <int C, class T>
   static void catch_up(T *a, int64_t lda, int64_t m, int64_t done, T *columns) {
     using L = LanesOf<T>;
@@ -155,7 +155,8 @@ struct LUPanel {
     });
   }
 
-  // Divides a column by its pivot, in row k, and takes what it makes of C columns behind it.
+  // Divides a column by its pivot, in row k, and subtracts its contribution from the next C
+  // columns.
   template <int C, class T>
   static void eliminate(T *column, int64_t lda, int64_t m, int64_t k) {
     using L = LanesOf<T>;
@@ -257,7 +258,7 @@ struct Columns {
   }
 };
 
-// Solves for the columns in x with a triangle of numbers that at(k, i), i >= k, gives.
+// Solves for the columns in x with a triangle with elements at(k, i), i >= k.
 template <class T, class At>
 LT_INLINE void solve_lanes(const lt_lu *p, Number<T> *x, const Divisor<T> *divided, At at) {
   for (int64_t k = 0; k < p->m; k++) {
@@ -266,8 +267,8 @@ LT_INLINE void solve_lanes(const lt_lu *p, Number<T> *x, const Divisor<T> *divid
   }
 }
 
-// A lane has a column of a matrix, or, of matrices with fewer columns than lanes, a matrix. It does
-// the same either way.
+// A lane holds a column of a matrix, or a matrix if these have fewer columns than lanes. The
+// operations are the same for both.
 struct LUTriangle {
   template <class T>
   static void columns_of(const lt_lu *p, const T *a, T *b) {
@@ -291,7 +292,7 @@ struct LUTriangle {
     }
   }
 
-  // The first `count` matrices, a lane each; those that are left over are the last one.
+  // The first `count` matrices, one per lane; the remaining lanes repeat the last one.
   template <class T>
   static void matrices(const lt_lu *p, const T *a, T *b, int count) {
     using R = PartOf<T>;

@@ -7,7 +7,7 @@ namespace {
 
 struct mask_args {
   uintptr_t mask, from, to;
-  int64_t n, base, count;  // base: the position of the first mask byte; count: what was found
+  int64_t n, base, count;  // base: the position of the first mask byte; count: the result
   int64_t limit;  // elements that may be moved, were the mask to change after it was counted
 };
 

@@ -6,21 +6,22 @@
 namespace lt {
 namespace {
 
-// What is normalized together is a unit: `strips` strips, `strip_step` elements apart, each of
-// `runs` runs of `span` adjacent elements. A run has one weight; unit u has those from u % groups *
-// runs on. Parameters, statistics and sums are of the dtype that is computed in. sums[0] is what
-// biases have their gradients of, sums[1] weights: one for each run of each unit or, where spans
-// are 1, one for each weight, which the units are added up in.
+// The elements that are normalized together are a unit: `strips` strips, with stride strip_step in
+// elements, each of `runs` runs of `span` adjacent elements. A run has one weight; unit u has those
+// from u % groups * runs on. Parameters, statistics and sums have the compute dtype. sums[0] are
+// the gradients of biases, sums[1] those of weights: one for each run of each unit or, if spans are
+// 1, one for each weight, summed over the units.
 struct normalize_args {
   uintptr_t in, out, given, weight, bias, mean, rstd, variance, sums[2];
   int64_t first, units, strips, runs, span, unit_step, strip_step, groups;
   double eps;
   int32_t centred;  // the mean is taken off, and the deviation is that from it
-  int32_t fixed;    // mean and rstd are given, as many as groups of one run each
+  int32_t fixed;    // mean and rstd are inputs, one for each group of one run
   int32_t rounded;  // mean and rstd have no more digits than the elements
 };
 
-// How far ahead the next block of k elements lies, where it is where the elements themselves are.
+// The distance of the next block of k elements, to prefetch, if the elements themselves are read in
+// place.
 template <class M, class Args>
 LT_INLINE int64_t ahead(const Args *g, int64_t k) {
   return __is_same(Wider<M>, M) && g->strips == 1 ? k : 0;
@@ -217,10 +218,10 @@ struct NormalizeGradient {
 
 // ------------------------------------------------------------------------- columns
 
-// The same for matrices of `rows` rows of `columns` adjacent elements, whose units are `runs`
-// adjacent columns each. Rows come in pieces of `piece` rows, `count` for each matrix, and a piece
-// has two numbers in float64 for every column, in `pieces`: of the moments the means and sums of
-// squared deviations, of the gradient its two sums. From `first` to `last` are pieces of all
+// The same for matrices of `rows` rows of `columns` adjacent elements, with units of `runs`
+// adjacent columns each. Rows are split into blocks of `piece` rows, `count` for each matrix, and a
+// block has two float64 numbers for every column, in `pieces`: for the moments the means and sums
+// of squared deviations, for the gradient its two sums. From `first` to `last` are blocks of all
 // matrices, or units of each.
 struct columns_args {
   uintptr_t in, out, given, weight, bias, mean, rstd, variance, sums[2], pieces;
@@ -296,7 +297,7 @@ struct ColumnMoments {
           }
           for (int64_t k = 0; k < w; k++) mean[k] = sum[k] / T(n);
           for (int64_t i = 0; i < n; i++) {
-            // Parts of rows may be pages apart, which no processor foresees.
+            // Parts of rows may be pages apart, which the hardware does not prefetch.
             const M *next = in + (i + kDeep) * g->columns;
             for (int64_t k = 0; k < w; k += 64 / (int64_t)sizeof(M)) soon(next + k);
             const T *x = read_run(in + i * g->columns, w, buffer);
@@ -313,7 +314,7 @@ struct ColumnMoments {
   }
 };
 
-// The statistics of units from those of the pieces and columns.
+// The statistics of units from those of the blocks and columns.
 struct ColumnStatistics {
   template <class M>
   static void row(const columns_args *g) {
@@ -386,9 +387,8 @@ struct ColumnSums {
   }
 };
 
-// What the gradient has of units from the sums of the pieces: the gradients of parameters and, in
-// the numbers of the first piece of each matrix, what is taken off gradients and how much along
-// elements.
+// Computes from the sums of blocks: the gradients of parameters and, in the first block of each
+// matrix, the offset to subtract from gradients and the factor of elements.
 struct ColumnTotals {
   template <class T>
   static void row(const columns_args *g) {

@@ -7,9 +7,9 @@
 namespace lt {
 namespace {
 
-// vector(x, n) for lanes with degree n, which most often is that of all, and scalar(x, degree)
-// where the degree is not between 1 and kMost, x is beside 0, or the vector's value is not finite.
-// A lane's value depends on its own numbers alone.
+// vector(x, n) for lanes with degree n, which is mostly that of all, and scalar(x, degree) if the
+// degree is not between 1 and kMost, x is close to 0, or the vector's value is not finite. A lane's
+// value depends only on its operands.
 template <int64_t kMost, class F, class G>
 LT_INLINE Doubles at_degrees(Doubles x, Doubles degree, F vector, G scalar) {
   const Mask<double> fit = (degree >= 1.0) & (degree < double(kMost)) &
@@ -56,7 +56,7 @@ LT_INLINE Doubles steps(R first, int64_t n, F step) {
   return number(now);
 }
 
-// k / m for all lanes.
+// k / m in all lanes.
 template <class R>
 LT_INLINE R ratio(double k, double m) {
   if constexpr (std::is_same_v<R, Doubles>)

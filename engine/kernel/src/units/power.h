@@ -31,7 +31,7 @@ LT_INLINE Complex<T> complex_power(Complex<T> x, Complex<T> y) {
     if (y.re > 0) return {0};
     return {y.re < 0 ? T(__builtin_inf()) : T(__builtin_nan("")), T(__builtin_nan(""))};
   }
-  // Where that is small, what the logarithm rounds does not count.
+  // If that is small, the rounding of the logarithm is negligible.
   const Complex128 a = rounded<Complex128>(x), b = rounded<Complex128>(y), plain = b * clog(a);
   if (__builtin_fabs(plain.re) + __builtin_fabs(plain.im) < (sizeof(T) == 4 ? 0x1p20 : 4))
     return rounded<Complex<T>>(cexp(plain));
@@ -60,7 +60,7 @@ LT_INLINE bool simple_power(T exponent, F apply, S root) {
   return true;
 }
 
-// The power 1/2, which is the square root but for -inf and -0.
+// The power 1/2, which equals the square root except for -inf and -0.
 template <class T>
 LT_INLINE Vec<T> power_half(Vec<T> a) {
   return select(a == -Format<T>::infinity, Vec<T>(Format<T>::infinity), sqrt(a) + T(0));

@@ -1,5 +1,4 @@
-// Between numbers, of float32, and the integers that stand for them: (integer - zero point) *
-// scale.
+// Conversion between float32 numbers and quantized integers: (integer - zero point) * scale.
 #include "../../quantize.h"
 
 #include "../chunks.h"
@@ -11,12 +10,13 @@
 namespace lt {
 namespace {
 
-// What holds an integer exactly: those of 32 bits want doubles.
+// The type that holds an integer exactly: double for 32-bit integers.
 template <class T>
 using Exact = std::conditional_t<sizeof(T) == 1, float, double>;
 
-// round(x) + zero, held to the range. Clamping to whole numbers first changes nothing, and leaves
-// what adding a large number rounds to even and shows the bits of.
+// round(x) + zero, clamped to the range. Clamping before the rounding does not change the result,
+// and keeps the number in the range where adding a large constant rounds to even and exposes the
+// bits.
 template <class T>
 LT_INLINE T integer(float x, int32_t zero, int32_t low, int32_t high) {
   using F = Exact<T>;
@@ -38,8 +38,8 @@ LT_INLINE T integer(float x, int32_t zero, int32_t low, int32_t high) {
   return (T)(bits - base + zero);
 }
 
-// The number of an integer. The difference is exact, and so is its product with a scale of a float:
-// to round to one at the end is what rounding the scale first gives, where that changes nothing.
+// Dequantizes an integer. The difference is exact, and so is its product with a float scale:
+// rounding to float at the end is the same as rounding the scale first, if that is exact.
 template <class T, class Scale>
 LT_INLINE float number(T q, Scale scale, int32_t zero) {
   const float less = sizeof(T) == 1 ? (float)(q - zero) : (float)((double)q - (double)zero);

@@ -12,7 +12,7 @@ struct range_args {
   double start[2], step[2], stop[2];
 };
 
-// The arguments are copied, as the compiler could not tell them from the output.
+// The arguments are copied, because the compiler could not exclude that they alias the output.
 struct Range {
   template <class T>
   static void row(const range_args *args) {

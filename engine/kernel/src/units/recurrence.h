@@ -1,5 +1,5 @@
-// Steps of recurrences: the product of the states of some rows and a packed matrix, and in
-// registers still what cells make of it; and the way back.
+// Steps of recurrences: the product of the states of some rows and a packed matrix, then the cells,
+// in registers; and the backward pass.
 #include "../rows.h"
 // Comes after rows.h, which sets the compiler up.
 #include "../../recurrence.h"
@@ -10,7 +10,7 @@
 namespace lt {
 namespace {
 
-// Vectors of a panel at most, and rows whose sums fill the registers.
+// The most vectors of a packed panel, and the rows whose sums fill the registers.
 constexpr int kVectors = 4, kRows = LT_VECTOR_BYTES == 64 ? 4 : 2;
 
 // A vector of elements of a row, of which n count; nothing is at 0.
@@ -24,7 +24,7 @@ LT_INLINE void write(uintptr_t all, int64_t at, int n, Vec<T> x) {
   store_part((T *)all + at, x, n);
 }
 
-// The sums of kR rows over a panel, each in the order of depth.
+// The sums of kR rows over a packed panel, each in the order of depth.
 template <class T, int kR, int kV>
 LT_INLINE void multiply(const lt_recurrence *g, int64_t row, const T *panel,
                         Vec<T> (*to)[kVectors]) {
@@ -52,7 +52,7 @@ void product(const lt_recurrence *g, int64_t row, int64_t n, const T *panel,
   for (int64_t r = 0; r < n; r++) multiply<T, 1, kV>(g, row + r, panel, to + r);
 }
 
-// One vector of units of one row: places in rows of one gate, and of all.
+// One vector of units of one row: offsets in rows of one gate, and of all.
 template <class T>
 struct Place {
   using V = Vec<T>;
@@ -71,8 +71,8 @@ struct Place {
   }
 };
 
-// Functions that are called, as they are long and have many places. They are off by a few units in
-// the last place, which is less than the sums are that they are of.
+// Functions that are not inlined, since they are long and used often. Their error of a few units in
+// the last place is below that of the sums that they are applied to.
 template <class T>
 __attribute__((noinline)) Vec<T> sigmoid_of(Vec<T> x) {
   return T(1) / (vexp(-x) + T(1));
@@ -87,7 +87,7 @@ __attribute__((noinline)) Vec<T> tanh_of(Vec<T> x) {
   return copysign(e / (e + T(2)), x);
 }
 
-// What a cell makes of the sums of a vector of units.
+// The forward step of a cell, for the sums of a vector of units.
 template <class T>
 LT_INLINE void forward(const lt_recurrence *g, int64_t row, int64_t unit, const Vec<T> *sums) {
   using V = Vec<T>;
@@ -115,8 +115,8 @@ LT_INLINE void forward(const lt_recurrence *g, int64_t row, int64_t unit, const 
   }
 }
 
-// What goes back through a cell. A GRU's gradients are those of the sum of its last gate's states,
-// of all gates' sums in turn: the first three go with states, the last three with x.
+// The backward step of a cell. A GRU's gradients are those of the last gate's state sum, then of
+// all gates' sums: the first three are for the states, the last three for x.
 template <class T>
 LT_INLINE void backward(const lt_recurrence *g, int64_t row, int64_t unit, Vec<T> sum) {
   using V = Vec<T>;

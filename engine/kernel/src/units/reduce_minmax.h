@@ -86,7 +86,7 @@ struct Arg {
   static constexpr bool ordered = true;
   static V fold(V a, V b) { return pick<Order>(a, b); }
   static Total start() { return {Order::template worst<V>, -1}; }
-  // NaN beats every number and keeps its place.
+  // NaN wins, and the first NaN determines the index.
   static bool beats(V a, V b) { return Order::beats(a, b) || (a != a && b == b); }
   static void take(Total *t, V v, int64_t index) {
     if (t->index < 0 || beats(v, t->value)) *t = {v, index};

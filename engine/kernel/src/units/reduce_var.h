@@ -115,7 +115,7 @@ struct ComplexVar {
     into->m2 += from.m2 + (re * (re * both) + im * (im * both));
     into->n = total;
   }
-  // Elements that make one mean and one sum of squares, and the parts that run side by side.
+  // Elements that share a mean and a sum of squares, and the number of interleaved parts.
   static constexpr int kBlock = 256, kParts = 16;
   static Total block(const C *x) {
     const R *parts = (const R *)x;

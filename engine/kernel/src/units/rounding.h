@@ -1,4 +1,4 @@
-// Rounding to integers, and what is left of it.
+// Rounding to integers, and the fractional part.
 #include "../chunks.h"
 
 namespace lt {
@@ -23,8 +23,8 @@ LT_ROUNDING(Round, round_even(a))
 LT_ROUNDING(Trunc, trunc(a))
 LT_ROUNDING(Frac, a - trunc(a))
 
-// round(a * scale) / scale, or round(a / scale) * scale where params say that the number of
-// decimals is negative.
+// round(a * scale) / scale, or round(a / scale) * scale if params have a negative number of
+// decimals.
 struct RoundDecimals {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {

@@ -39,8 +39,8 @@ LT_INLINE T shrunk(A a) {
     return store_real<T>(a);
 }
 
-constexpr int64_t kStrip = 256;  // inner positions that run side by side
-constexpr int64_t kChains = 8;   // rows that run side by side, as each waits for its last element
+constexpr int64_t kStrip = 256;  // inner positions that are processed together
+constexpr int64_t kChains = 8;  // interleaved rows, since each has a dependency on its last element
 
 // kRows rows of n elements, step from one element to the next. Step has start() and
 // next(accumulated, x).
@@ -57,7 +57,7 @@ LT_INLINE void accumulate_rows(const T *in, T *out, int64_t n, int64_t step, int
   }
 }
 
-// Rows of w adjacent positions, n times step apart.
+// Rows of w adjacent positions, n of them with stride step.
 template <class Step, class T>
 LT_INLINE void accumulate_strip(const T *in, T *out, int64_t n, int64_t step, int64_t w) {
   using A = typename Accumulator<T>::type;
@@ -127,8 +127,8 @@ struct LogAddExpStep {
   }
 };
 
-// The same for complex numbers: the larger real part is taken out; one that is infinite stays as it
-// is. NaN in a part makes both NaN.
+// The same for complex numbers: the larger real part is factored out, unless it is infinite. NaN in
+// one part makes both NaN.
 template <>
 inline Complex128 LogAddExpStep::start<Complex128>() {
   return {-INFINITY, 0};

@@ -63,7 +63,7 @@ LT_SCATTER(ScatterMul, (decltype(a))(a * b))
 LT_SCATTER(ScatterMax, is_nan(a) || a > b ? a : b)
 LT_SCATTER(ScatterMin, is_nan(a) || a < b ? a : b)
 
-// Turns a sum into a mean; integers round down, and what nothing was added to stays.
+// Turns a sum into a mean; integers round down, and elements without contributions are unchanged.
 struct DivideByCount {
   template <class T>
   static void row(char *const *data, const int64_t *s, int64_t n, const void *) {

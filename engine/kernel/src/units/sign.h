@@ -38,8 +38,8 @@ LT_INLINE Bool sign_of(Bool a) {
   return a;
 }
 
-// z / |z|, 0 for 0. Of numbers close to the ends of the range, whose |z| is infinite or has few
-// digits, that of a multiple.
+// z / |z|, 0 for 0. For numbers close to the ends of the range, for which |z| is infinite or
+// inaccurate, a multiple is used.
 template <class T>
 LT_INLINE Complex<T> direction(Complex<T> z) {
   const T far = sizeof(T) == 4 ? T(0x1p120) : T(0x1p1000), up = sizeof(T) == 4 ? 0x1p60f : 0x1p60;

@@ -1,6 +1,5 @@
-// Factorizations of small matrices, as many at once as a vector has lanes. No lane knows of the
-// others, and there are no fused products, so that a matrix gives the same bits in any batch and in
-// every tier.
+// Factorizations of small matrices, one per vector lane. Lanes are independent, and no products are
+// fused, so that the results for a matrix are bitwise identical in any batch and in every tier.
 #include "../../small.h"
 #include "../numbers.h"
 #include "../rows.h"
@@ -8,7 +7,7 @@
 namespace lt {
 namespace {
 
-// One matrix of T for each lane; those that are left over repeat the last one.
+// One matrix of T per lane; the remaining lanes repeat the last one.
 template <class T>
 struct Lanes {
   using R = PartOf<T>;
@@ -37,7 +36,7 @@ struct Lanes {
   }
 };
 
-// Calls f with the first matrix of each group of lanes, and how many there are.
+// Calls f with the first matrix of each group of lanes, and the number of matrices in it.
 template <class T, class F>
 LT_INLINE void each_group(const lt_small *s, F f) {
   constexpr int N = Lanes<T>::N;
@@ -120,7 +119,7 @@ struct SmallLU {
   }
 };
 
-// Factors, and solves for the columns of b; a has the inverse instead where there is no b.
+// Factors, and solves for the columns of b; without b it inverts a in place.
 struct SmallSolve {
   template <class T>
   static void row(lt_small *s) {
@@ -186,7 +185,7 @@ struct SmallCholesky {
   }
 };
 
-// Applies 1 - tau v v^H, of which v stands below the diagonal of column k, to the columns behind.
+// Applies 1 - tau v v^H, with v below the diagonal of column k, to the columns after it.
 template <class T>
 LT_INLINE void reflect_lanes(Lanes<T> &a, int64_t m, int64_t n, int64_t k, Number<T> tau) {
   for (int64_t j = k + 1; j < n; j++) {

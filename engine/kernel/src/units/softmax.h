@@ -113,7 +113,7 @@ void soft_rows(const lt_scan *s) {
   }
 }
 
-// The same along a dimension that is not the last, for strips of neighbours.
+// The same along a dimension other than the last, for strips of adjacent positions.
 template <SoftKind kKind, class M>
 void soft_columns(const lt_scan *s) {
   using T = Wider<M>;
@@ -213,7 +213,7 @@ void soft_gradient_rows(const lt_scan *s) {
   }
 }
 
-// The same along a dimension that is not the last, for strips of neighbours.
+// The same along a dimension other than the last, for strips of adjacent positions.
 template <bool kLog, class M>
 void soft_gradient_columns(const lt_scan *s) {
   using T = Wider<M>;
@@ -227,7 +227,7 @@ void soft_gradient_columns(const lt_scan *s) {
         const int64_t at = first + i * s->inner;
         const T *g = read_run((const M *)s->with + at, w, passed);
         const T *y = kLog ? g : read_run((const M *)s->in + at, w, from);
-        if (kLog)  // which the next loop reads, from places far apart
+        if (kLog)  // prefetch for the next loop, which reads distant addresses
           for (int64_t k = 0; k < w; k += 64 / (int64_t)sizeof(M)) soon((const M *)s->in + at + k);
         for (int64_t k = 0; k < w; k++) sum[k] += (double)(kLog ? g[k] : g[k] * y[k]);
       }

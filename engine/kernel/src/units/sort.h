@@ -67,8 +67,7 @@ struct Sort {
         return in[x.index];
     });
   }
-  // Sorts integers of 8 bytes that lie within 2^32 of each other by what they are more than the
-  // least: shorter keys.
+  // Sorts 8-byte integers in a range of 2^32 by their offset from the smallest: shorter keys.
   template <class T, class K>
   static void narrow(const T *in, int64_t n, K flip, K least, T *values, int64_t *indices,
                      Entry<uint32_t> *scratch) {
@@ -148,7 +147,7 @@ struct KthValue {
 
 enum MedianKind { kMedian, kNanMedian };
 
-// The lower median of each row, where NaN wins, or that of what is not NaN.
+// The lower median of each row, where NaN wins, or that of the elements that are not NaN.
 template <MedianKind kKind>
 struct Select {
   template <class T>
@@ -223,7 +222,7 @@ struct SearchSorted {
       const int64_t *order = s->scratch ? (const int64_t *)s->scratch + o * s->inner : nullptr;
       const T *values = (const T *)s->out[0] + o * s->width;
       int64_t *out = (int64_t *)s->out[1] + o * s->width;
-      // Looking pays where there are many values to search for.
+      // The check pays if there are many values to search for.
       const bool ordered = s->width >= s->n &&
                            in_order<T>(s->n, [=](int64_t j) { return in[order ? order[j] : j]; });
       const auto search = [=](auto before) {

@@ -1,15 +1,15 @@
-// Places of sparse entries: numbering, sorting, merging and compressing them. Whatever is read from
-// indices is read once and checked, as another thread may write to them at any time; what comes
-// after works on keys, which are the caller's own.
+// Positions of sparse entries: numbering, sorting, merging and compressing them. Indices are read
+// once and checked, as another thread may write to them at any time; the later steps use keys,
+// which only the caller can access.
 #include "../sort.h"
 
 namespace lt {
 namespace {
 
-// Numbers the places of entries begin to end in row-major order. The indices of dimension d lie at
-// indices + d * row_step bytes, `step` bytes from one entry to the next. `rising` stays set where
-// each key is larger than the one before, that of entry begin - 1 too; an index out of range goes
-// to bad, its dimension to failed, counted from 1.
+// Numbers the positions of entries begin to end in row-major order. The indices of dimension d are
+// at indices + d * row_step bytes, with a stride of `step` bytes. `rising` stays set if each key is
+// larger than the one before, including that of entry begin - 1; an index out of range is stored in
+// bad, and its dimension, counted from 1, in failed.
 struct place_keys_args {
   uintptr_t indices, keys;
   int64_t row_step, step, begin, end, rising, failed, bad, dims;
@@ -103,8 +103,8 @@ void place_sort(place_sort_args *a) {
   for (int64_t i = 0; i < n; i++) keys[i] = e[i].key, order[i] = e[i].index;
 }
 
-// Merges keys a_begin to a_end and b_begin to b_end of one array, both of which rise, to the place
-// `to`; of equal ones, those of a first.
+// Merges the ascending keys a_begin to a_end and b_begin to b_end of one array to position `to`;
+// equal ones of a come first.
 struct place_merge_args {
   uintptr_t keys, merged, order;
   int64_t a_begin, a_end, b_begin, b_end, to;
@@ -127,9 +127,9 @@ void place_merge(place_merge_args *m) {
   for (; j < m->b_end; j++) *merged++ = keys[j], *order++ = j;
 }
 
-// Groups equal neighbours among keys begin to end: `found` counts the groups that begin there.
-// Where starts is not 0, it gets where each begins, from number `found` on, and column `found` of
-// places, whose rows are `groups` long, the indices of the key.
+// Groups equal adjacent keys from begin to end: `found` counts the groups that begin there. If
+// starts is not 0, the start of each group is written to it, from index `found` on, and the indices
+// of the key to column `found` of `places`, which has rows of length `groups`.
 struct place_groups_args {
   uintptr_t keys, starts, places;
   int64_t begin, end, found, groups, dims;
@@ -209,9 +209,9 @@ void place_lines(place_lines_args *a) {
     for (int64_t l = last + 1; l <= a->size; l++) to[l] = a->n;
 }
 
-// The reverse, for matrices of `lines` lines and `n` entries beside each other: each entry of the
-// lines begin to end, counted through all matrices, gets its line. failed is 1 + the number of a
-// line whose entries do not begin where those before it end.
+// The reverse, for adjacent matrices of `lines` rows and `n` entries: each entry of the rows begin
+// to end, counted through all matrices, is assigned its row. failed is 1 + the number of the row
+// with entries that do not begin where those before it end.
 struct place_expand_args {
   uintptr_t compressed, to;
   int64_t lines, n, begin, end, failed;

@@ -23,9 +23,9 @@ LT_INLINE W plus(W a, W b) {
     return (W)(a + b);
 }
 
-enum { kCompressed = 1, kPlain = 2, kChanged = 3 };  // which of the indices are wrong
+enum { kCompressed = 1, kPlain = 2, kChanged = 3 };  // the kind of the invalid index
 
-// A matrix in compressed rows; wide tells int64 indices from int32.
+// A matrix in compressed rows; wide: int64 indices instead of int32.
 struct csr_matrix {
   uintptr_t compressed, plain, values;
   int64_t entries, size, wide;  // size is the number of columns
@@ -55,8 +55,8 @@ LT_INLINE void by_indices(const G *g, F f) {
     f(int32_t(), int32_t());
 }
 
-// Rows begin to end of out = a * b for a dense b, whose rows lie `step` elements apart. Without
-// values those of a are 1. A wrong index goes to bad, what it is to failed.
+// Rows begin to end of out = a * b for a dense b with a row stride of `step` elements. Without
+// values those of a are 1. An invalid index is stored in bad, and its kind in failed.
 struct spmm_args {
   csr_matrix a;
   uintptr_t b, out;
@@ -64,7 +64,7 @@ struct spmm_args {
 };
 
 constexpr int64_t kAhead = 8;     // entries from which rows are fetched into the caches
-constexpr int64_t kBlock = 4096;  // entries whose sum is added to that of the row at once
+constexpr int64_t kBlock = 4096;  // entries that are summed before the sum is added to the row's
 
 // Columns `from` to from + w of one row; kWidth is w where that is known to the compiler.
 template <class T, class I, int kWidth>
@@ -143,16 +143,16 @@ struct Spmm {
   }
 };
 
-// Entries of a * b at the places of a sparse matrix, whose values they are: element e is the dot
-// product of row r of a, that of e, and of row c of b, its column. Rows lie `a_step` and `b_step`
-// elements apart.
+// Entries of a * b at the positions of a sparse matrix, with the results as its values: element e
+// is the dot product of row r of a, the row of e, and of row c of b, its column. Row strides are
+// `a_step` and `b_step` elements.
 struct sddmm_args {
   csr_matrix at;
   uintptr_t a, b;
   int64_t a_step, b_step, inner, rows, begin, end, failed, bad;
 };
 
-// Lanes side by side and what is left of them, whose order the number of elements alone decides.
+// Lanes and the remaining elements, in an order that depends only on the number of elements.
 template <class T>
 LT_INLINE T dot_of(const T *x, const T *y, int64_t n) {
   constexpr int kLanes = 128 / (int)sizeof(Sum<T>);
@@ -286,13 +286,13 @@ struct Spadd {
 };
 
 // Gustavson's product of two matrices in compressed rows (F. G. Gustavson, Two Fast Algorithms for
-// Sparse Matrices, 1978): row r of the result adds up rows of b. `bounds` has for each row of a how
-// many entries the result can have there at most, which spgemm_bounds writes; spgemm writes to
-// counts how many there are, and their columns, in order, and values one behind the other. A row is
-// added up in a table: where `log` is 0, in sums for every column, of which `set` has a bit for
-// each that is there and `sets` one for each of these words that has one; otherwise in a hash table
-// with room for 2^log entries, whose keys are -1 where there is none, and `sorted` has room for two
-// entries of each result of the longest row. The caller clears the tables.
+// Sparse Matrices, 1978): row r of the result adds up rows of b. `bounds` has the largest possible
+// number of result entries for each row of a, which spgemm_bounds writes. spgemm writes the actual
+// numbers to counts, and the columns, in order, and values contiguously. A row is accumulated in a
+// table. If `log` is 0, the table has a sum for every column; `set` has a bit for each column in
+// use, and `sets` one for each nonzero word of `set`. Otherwise it is a hash table with 2^log
+// entries, whose keys are -1 if unused, and `sorted` has space for two entries of each result of
+// the longest row. The caller clears the tables.
 struct spgemm_args {
   csr_matrix a, b;
   uintptr_t bounds, counts, columns, values, sums, set, sets, keys, sorted;

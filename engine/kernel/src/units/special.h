@@ -113,7 +113,7 @@ LT_INLINE Long digamma_above(Long x) {
   const Doubles inverse = Doubles(1.0) / x.hi, z = inverse * inverse;
   const Doubles series =
       z * poly(z, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
-  // 1/(2x), and what x.lo adds to the logarithm is part of that.
+  // 1/(2x), with the contribution of x.lo to the logarithm.
   const Doubles half = inverse * 0.5, half_lo = minus_product(Doubles(0.5), half, x.hi) * inverse;
   const Two<double> l = log_two(x), above = two_sum(l.hi, -half);
   return select(far, Long(fast_two_sum(above.hi, above.lo + (l.lo - half_lo - series))), near);
@@ -170,7 +170,7 @@ struct Zeta {
   }
 };
 
-// psi', but for float32 of negative numbers what PyTorch has.
+// psi', with PyTorch's result for negative float32 numbers.
 LT_INLINE Doubles vtrigamma(Doubles x, bool reflected) {
   const Mask<double> fit = between_poles(x) & (x > (reflected ? -Format<double>::infinity : 0.0));
   return where_fit(fit, trigamma_long(select(fit, x, Doubles(1.0))), [&](int i) {

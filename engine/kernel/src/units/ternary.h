@@ -13,7 +13,8 @@ struct Where {
   }
 };
 
-// a + value b c. What value b lacks comes in where it is a number that changes the sum.
+// a + value b c. The rounding error of value b is added if it is a finite number that changes the
+// sum.
 struct Addcmul {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {

@@ -6,10 +6,10 @@ namespace lt {
 namespace {
 
 // n rows of `width` values, the first of which has number `begin`; kernels write the distinct ones
-// to values, one behind the other, for each row its position among them to inverse, how often each
-// occurs to counts, and how many there are, beyond those found before, to found. Where values is 0
-// they only count; otherwise they stop at `limit`, were the rows to change after they were counted.
-// inverse and counts may be 0. scratch has room for two entries of each row.
+// contiguously to values, the position of each row among them to inverse, the number of occurrences
+// of each to counts, and the number of distinct rows, added to those found before, to found. If
+// values is 0 they only count; otherwise they stop at `limit`, in case the rows change after they
+// were counted. inverse and counts may be 0. scratch has space for two entries of each row.
 struct unique_args {
   uintptr_t in, values, inverse, counts, scratch;
   int64_t begin, n, width, found, limit;
@@ -60,9 +60,9 @@ LT_INLINE uint64_t count_flags(uint8_t *flags) {
   return bits;
 }
 
-// Goes through rows begin to begin + n in the order of `at`, in which equal ones are neighbours:
-// fresh(i) tells whether row at(i) differs from row at(i - 1). Where each distinct row starts goes
-// to counts.
+// Iterates over rows begin to begin + n in the order of `at`, in which equal ones are adjacent:
+// fresh(i) returns whether row at(i) differs from row at(i - 1). The start of each distinct row is
+// written to counts.
 template <class T, class Fresh, class At>
 LT_INLINE void group(unique_args *a, Fresh fresh, At at) {
   const T *in = (const T *)a->in;
@@ -89,7 +89,7 @@ LT_INLINE void group(unique_args *a, Fresh fresh, At at) {
         memcpy(values + found * w, in + at(row) * w, (size_t)w * sizeof(T));
       if (starts) starts[found] = row;
     }
-    if (bits) found++;  // more than there is room for
+    if (bits) found++;  // more than fit
     if (found > a->limit) break;
   }
   a->found = found;
@@ -191,8 +191,8 @@ struct UniqueRows {
   }
 };
 
-// in holds `width` sorted values, values n candidates; inverse, of bool, tells which of these are
-// among them.
+// in holds `width` sorted values, values n candidates; inverse, of bool, receives which of these
+// are among them.
 struct Member {
   template <class T>
   static void row(unique_args *a) {

@@ -15,8 +15,8 @@ LT_INLINE void each_vector(int64_t n, F f) {
   for (int64_t i = 0; i < n; i += N) f(i, n - i < N ? (int)(n - i) : N);
 }
 
-// The gradient of a vector of elements: unscaled, with its sign turned, and with the decay of the
-// parameter x.
+// The gradient of a vector of elements: unscaled, negated if maximizing, and with the weight decay
+// of the parameter x.
 template <class T>
 LT_INLINE Vec<T> gradient(const lt_update *u, T *grad, Vec<T> x, int m, double decay) {
   Vec<T> d = load_part(grad, m);
