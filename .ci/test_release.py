@@ -44,7 +44,7 @@ def test_a_release_is_written(tree):
         ("1.3.0", "", "no section"),
     ],
 )
-def test_releases_that_are_refused(tree, version, changelog, text):
+def test_releases_that_are_rejected(tree, version, changelog, text):
     if changelog is not None:
         (tree / "CHANGELOG.md").write_text(changelog)
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "other"], cwd=tree, check=True)
@@ -52,7 +52,7 @@ def test_releases_that_are_refused(tree, version, changelog, text):
     assert any(text in each for each in said) and not any("not committed" in each for each in said)
 
 
-def test_what_is_not_committed_refuses(tree):
+def test_what_is_not_committed_rejects(tree):
     (tree / "Makefile").write_text((tree / "Makefile").read_text().replace("VERSION := ", "VERSION := 9"))
     said = release.refusals(tree, "1.3.0")
     assert "not committed:\n M Makefile" in said[0] and "versions differ: 9" in said[1]

@@ -106,7 +106,7 @@ func (f frame) runOut() (err error) {
 //export lt_empty
 func lt_empty(thread *C.lt_thread, freed *C.lt_slot) { empty(thread, freed) }
 
-// panicked is the error of a call that ended in a panic: a refusal, or a defect of the library.
+// panicked returns the error of a call that ended in a panic: an intended error, or a defect of the library.
 func panicked(v any) error {
 	var here [32]uintptr
 	stack := here[:runtime.Callers(1, here[:])]

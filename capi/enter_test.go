@@ -27,7 +27,7 @@ func TestPanicsBecomeErrors(t *testing.T) {
 }
 
 // The message of a panic reports where it came from, in this goroutine or in a worker's.
-func TestPanicsTellWhereTheyCameFrom(t *testing.T) {
+func TestPanicsReportTheirOrigin(t *testing.T) {
 	var none []int
 	for name, run := range map[string]func(){
 		"of the call": func() { none[len(none)]++ },
@@ -35,7 +35,7 @@ func TestPanicsTellWhereTheyCameFrom(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				assert.Regexp(t, `index out of range .*: capi\.TestPanicsTellWhereTheyCameFrom\.func\S*:\d+`, panicked(recover()).Error())
+				assert.Regexp(t, `index out of range .*: capi\.TestPanicsReportTheirOrigin\.func\S*:\d+`, panicked(recover()).Error())
 			}()
 			run()
 		})

@@ -71,7 +71,7 @@ func (f frame) operand(i int) *tensor.Tensor {
 
 func (f frame) refresh(i int) { rewrite(of(at[*C.lt_slot](f.value(i)))) }
 
-// rewrite describes a tensor that was written to, which may have given it another storage or a history.
+// rewrite refreshes the metadata of a tensor that was written to, which may have another storage or autograd metadata now.
 func rewrite(s *slot) {
 	describe(s)
 	s.freeEagerly(freesEagerly(s.tensor))

@@ -140,7 +140,7 @@ tensor_status lt_start(const char *op) {
     if (block) {
       keep_defaults();
       lt_entry[0](1, block, block + 2);
-      lt_give_signal_stack(NULL);  // otherwise Go gives this thread a small one
+      lt_give_signal_stack(NULL);  // otherwise Go allocates a small one for this thread
       lt_unusable(unusable, sizeof unusable);
       lt_leave_signals();
       lt_note_handlers();

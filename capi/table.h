@@ -59,7 +59,7 @@ typedef struct lt_thread {
   lt_slot *_Atomic
       *_Atomic pins;  // grows; the former memory is kept, since other threads may be reading it
   // For Go, which uses these without locks: free slots, slots to return, and the number of slots
-  // that the thread has taken minus those that it has returned.
+  // taken by the thread minus those returned.
   lt_slot *ready, *spent;
   int64_t spent_count, taken;
   lt_modes modes;

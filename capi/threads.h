@@ -10,8 +10,8 @@ enum { LT_SPARE_THREADS = 6 };
 // Returns how many there are.
 int lt_make_threads(int number);
 
-// Makes the waiting threads call malloc once, which then gives a thread 64 MiB of addresses for an
-// arena, if available. Later calls of free, the only ones of Go's threads, do not.
+// Makes the waiting threads call malloc once, at which time a thread gets 64 MiB of addresses for
+// an arena, if available. Later calls of free, the only ones of Go's threads, do not allocate.
 void lt_settle_threads(void);
 
 // Has the threads of Go's block what Go unblocks on each without a use for it here: SIGCHLD,
@@ -24,7 +24,7 @@ _Bool lt_runs_go(void);
 // Ends the threads that wait.
 void lt_dismiss_threads(void);
 
-// Gives the calling thread, if it has none, a signal stack that is large enough for handlers:
+// Sets a signal stack that is large enough for handlers for the calling thread, if it has none:
 // `stack`, or a new one if that is NULL. Returns the one in use, or NULL if it is neither.
 void *lt_give_signal_stack(void *stack);
 

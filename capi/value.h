@@ -91,7 +91,7 @@ struct lt_operator {
   unsigned char order;    // among the overloads of the name, in which a call looks for its own
 };
 
-// Returns whether two tensors lie in one storage.
+// Returns whether two tensors share one storage.
 TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other);
 
 // How elements are changed when they are read: conjugated where bit 0 is set, negated where bit 1

@@ -1,5 +1,5 @@
-// The program's function that hears warnings. It is kept in C, so that it can be set before the
-// library is at work.
+// The application's warning handler. It is kept in C, so that it can be set before the library is
+// started.
 #include <pthread.h>
 #include <stdlib.h>
 

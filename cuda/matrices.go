@@ -60,7 +60,7 @@ func multiplyTiles(op string, w launch.Product) error {
 	})
 }
 
-// pieces cuts n into at most so many pieces, none of which is short.
+// pieces splits n into at most `most` blocks of sufficient length.
 func pieces(n, most int64) (count, length int64) {
 	count = min(max(n/shortest, 1), most)
 	length = max((n+count-1)/count, 1)

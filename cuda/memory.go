@@ -176,7 +176,7 @@ func (m *machine) obtain(op string, size int64) (at cu.DevicePtr, err error) {
 	return at, nil
 }
 
-// give takes a block back.
+// give returns a block to the pool.
 func (m *machine) give(b block) {
 	p := &m.pool
 	p.mu.Lock()

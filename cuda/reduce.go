@@ -11,7 +11,7 @@ import (
 
 const (
 	reducedDims = 16
-	// Rows whose strands have more than so many batches of elements are cut into pieces, unless there are as many strands as keep a device busy.
+	// Rows with strands of more than so many batches of elements are split into blocks, unless there are enough strands to keep a device busy.
 	reducedBatch  = 16
 	manyBatches   = 8
 	enoughStrands = 1 << 17

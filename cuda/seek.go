@@ -21,7 +21,7 @@ type search struct {
 	_     int64
 }
 
-// places mirrors place_params of kernels/places.h.
+// places mirrors place_params of the kernels.
 type places struct{ step, size, bad, failed, checked int64 }
 
 // seek runs a kernel that reports a match in its parameters. It returns those of a thread with a match, or zeros.

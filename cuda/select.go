@@ -40,7 +40,7 @@ type masks struct {
 	n                      int64
 }
 
-// count finds how many elements a contiguous mask selects before each of its pieces, and in all.
+// count returns the number of selected elements of a contiguous mask before each of its blocks, and in total.
 func (s *steps) count(mask *tensor.Tensor) (m masks, total int64) {
 	m = masks{mask: uintptr(mask.Data()), n: mask.Numel()}
 	pieces := piecesOf(m.n)

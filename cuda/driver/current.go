@@ -35,7 +35,7 @@ func CurrentDevice() int { return int(C.lt_current_device()) }
 // SetCurrentDevice changes the calling thread's.
 func SetCurrentDevice(device int) { C.lt_set_current_device(C.int(device)) }
 
-// CurrentStream is the number of the stream that the calling thread gives a device its work in.
+// CurrentStream returns the number of the calling thread's current stream on a device.
 func CurrentStream(device int) int { return int(C.lt_current_stream(C.int(device))) }
 
 // SetCurrentStream changes the current stream of the calling thread on a device.

@@ -13,7 +13,7 @@ import (
 // Variable names the folder with the kernels.
 const Variable = "LIBTENSOR_CUDA_KERNELS"
 
-// places are where packages have it, seen from the folder that libtensor is in: of a build, a prefix, Debian, Python and Node.
+// places are the package's folders, relative to that of libtensor: of a build, a prefix, Debian, Python and Node.
 var places = []string{"libtensor-cuda", "../share/libtensor-cuda", "../../share/libtensor-cuda", "../../libtensor_cuda", "../../libtensor-cuda"}
 
 // Absence returns the reason why there are no kernels, or "".

@@ -157,7 +157,7 @@ LT_INLINE void product_tile(const Product &p, Operands<S> &shared, int64_t tile)
   });
 }
 
-// The sums of the pieces of one element, in their order.
+// The sums of the blocks of one element, in order.
 template <class T, class S = typename Sum<T>::Type>
 LT_INLINE void product_pieces(const Product &p, int64_t element) {
   const int64_t n = p.batch * p.rows * p.columns;

@@ -1,4 +1,5 @@
-// Replaces engine/kernel/src/places.h: each index is loaded once, checked and used.
+// Replaces the header of the same name in engine/kernel/src: each index is loaded once, checked and
+// used.
 #ifndef LIBTENSOR_CUDA_PLACES_H
 #define LIBTENSOR_CUDA_PLACES_H
 #define LIBTENSOR_KERNEL_PLACES_H

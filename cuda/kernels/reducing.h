@@ -126,7 +126,7 @@ LT_INLINE void add_strand(const Reduction &l, const lt_reduction &r, int64_t row
   }
 }
 
-// Merges one strand of the pieces of an output.
+// Merges one strand of the blocks of an output.
 template <class Op>
 LT_INLINE void merge_pieces(const Reduction &l, int64_t o, int strand, typename Op::Total *total) {
   for (int64_t p = strand; p < l.pieces; p += l.strands)

@@ -62,7 +62,7 @@ func TestCut(t *testing.T) {
 }
 
 // The stack of a device's thread is too small for recursion.
-func TestNothingReachesItself(t *testing.T) {
+func TestNoFileDependsOnItself(t *testing.T) {
 	each(t, func(t *testing.T, _, _ string, u *unit) {
 		done := map[string]bool{}
 		var visit func(path []string, name string)

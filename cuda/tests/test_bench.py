@@ -21,7 +21,7 @@ def test_all_parts(tmp_path):
     assert "Simulated device" in done.stdout and "differs" not in done.stdout
 
 
-def test_no_device_in_words():
+def test_the_reason_for_missing_devices():
     done = run("--only", "copies", LIBTENSOR_SIM_DEVICES="0")
     assert done.returncode == 1 and done.stderr == "There is no CUDA device to measure: the driver has no device.\n" and not done.stdout
 

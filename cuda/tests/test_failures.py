@@ -328,7 +328,7 @@ def test_the_first_calls_of_a_process(call):
         ({"LIBTENSOR_SIM_DEVICES": "0"}, "the driver has no device"),
     ],
 )
-def test_no_device_in_words(environment, why):
+def test_the_reason_for_missing_devices(environment, why):
     said = alone(**environment)
     assert re.fullmatch(f"False 0 {why}", said[3]) and all(
         re.fullmatch(f"to: device cuda is not available: {why}; use device='cpu'", s) for s in said[:3]

@@ -60,7 +60,7 @@ def test_indices_of_every_length(n):
     check(lambda x, i, s: x.index_add(0, i * 0, s), x, i, source)
 
 
-def test_what_is_refused_changes_nothing():
+def test_rejected_calls_change_nothing():
     x = torch.zeros(5).cuda()
     for function in (
         lambda i: x.index_add_(0, i, torch.ones(3).cuda()),

@@ -86,7 +86,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_mixtures_are_refused(name):
+def test_mixtures_are_rejected(name):
     x, h = X.cuda(), X.clone()
     with pytest.raises(RuntimeError, match=r"cuda:0.*\bcpu\b|\bcpu\b.*cuda:0") as error:
         REFUSED[name](x, h)
@@ -94,14 +94,14 @@ def test_mixtures_are_refused(name):
     assert torch.equal(x.cpu(), X) and torch.equal(h, X) and NUMBER.item() == 2
 
 
-def test_two_devices_are_refused():
+def test_two_devices_are_rejected():
     with pytest.raises(RuntimeError, match="add: expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1"):
         X.cuda() + X.to("cuda:1")
 
 
 @pytest.mark.parametrize("name", ["amax", "amin", "mean", "prod", "sum"])
 @pytest.mark.parametrize("include_self", [True, False])
-def test_a_refused_scatter_changes_nothing(simulation, name, include_self):
+def test_a_rejected_scatter_changes_nothing(simulation, name, include_self):
     """Whichever call of the driver fails."""
     index, source = torch.tensor([1, 1, 4, 2]).cuda(), torch.tensor([7.0, -3.0, 2.0, 9.0]).cuda()
 
@@ -164,7 +164,7 @@ def test_masks_of_a_device_index_no_other(name):
     assert torch.equal(X.cuda().exp().isfinite().cpu(), X.isfinite())  # the device works
 
 
-def test_generators_tell_their_device():
+def test_generators_have_a_device():
     assert torch.Generator(device="cuda").device == torch.device("cuda:0")
     assert torch.Generator(device="cuda:1").device == torch.device("cuda:1")
     assert torch.Generator().device == torch.device("cpu")

@@ -54,7 +54,7 @@ def test_out_and_gradients():
     assert leaf.grad.is_cuda and leaf.grad.cpu().tolist() == (2 * A).tolist()
 
 
-def test_refusals():
+def test_errors():
     a = torch.tensor(A).cuda()
     with pytest.raises(TypeError, match=r"numpy.unwrap\(\): .*cuda:0 device.*Tensor.cpu\(\)"):
         np.unwrap(a)

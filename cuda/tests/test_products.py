@@ -134,7 +134,7 @@ def test_sums_with_factors(simulation, dtype):
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX[:2]], ids=str)
-def test_what_is_not_finite(dtype):
+def test_values_that_are_not_finite(dtype):
     """Input is not read where its factor is 0, nor operands where theirs is; elsewhere NaN and infinities go their way."""
     nan, a, b = torch.full((3, 4), float("nan"), dtype=dtype), numbers(dtype, 3, 5), numbers(dtype, 5, 4)
     check(lambda x, a, b: torch.addmm(x, a, b, beta=0), nan, a, b)
@@ -353,7 +353,7 @@ def test_no_memory_for_cublas(simulation):
 
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
 @pytest.mark.parametrize("call, code", itertools.product(CALLS, (8, 15)))
-def test_what_cublas_does_not_support(simulation, call, code):
+def test_products_that_cublas_does_not_support(simulation, call, code):
     """It refuses some products on some devices: the kernels have them."""
     a, b, x = numbers(torch.bfloat16, 2, 3, 4), numbers(torch.bfloat16, 2, 4, 5), numbers(torch.bfloat16, 2, 5, 3)
     if call == CALLS[0]:

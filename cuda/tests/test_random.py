@@ -155,7 +155,7 @@ def test_indices_of_weights(dtype):
     assert here.get_offset() == there.get_offset()
 
 
-def test_refusals():
+def test_errors():
     x = torch.zeros(3, device="cuda")
     with pytest.raises(RuntimeError, match="uniform_: a generator of mt19937 draws on the cpu; Generator.device='cuda'. makes one of philox"):
         x.uniform_(generator=torch.Generator())

@@ -146,7 +146,7 @@ def test_events():
         torch.cuda.Event(interprocess=True)
 
 
-def test_what_is_no_stream_or_event():
+def test_objects_that_are_no_streams_or_events():
     stream, event, x = torch.cuda.Stream(), torch.cuda.Event(), torch.ones(2, device="cuda")
     for name, argument, kind, call in (
         ("record_stream", "stream", "Stream", x.record_stream),

@@ -180,7 +180,7 @@ def test_powers_by_numbers():
                 )
 
 
-def test_what_names_no_cuda_device():
+def test_invalid_cuda_devices():
     with pytest.raises(RuntimeError, match="Invalid device, must be cuda device, but got: cpu"):
         torch.ones(2).cuda("cpu")
     with pytest.raises(ValueError, match="set_device: Expected a cuda device, but got: cpu"):
@@ -214,7 +214,7 @@ def test_mixtures():
     assert y.tolist() == [0, 1, 2]
 
 
-def test_what_has_no_kernel_refuses_by_name():
+def test_operators_without_a_kernel_are_rejected_by_name():
     x = torch.ones(3, device="cuda")
     for name, function in (
         ("linalg.inv", lambda x: torch.linalg.inv(x.diag())),
@@ -232,7 +232,7 @@ def test_gradients():
     assert there.grad.device == there.device and torch.allclose(there.grad.cpu(), host.grad)
 
 
-def test_gradients_come_on_the_device_of_what_they_are_of():
+def test_gradients_are_on_the_device_of_their_tensor():
     x = torch.ones(3, device="cuda", requires_grad=True)
     with pytest.raises(RuntimeError, match=r"grad_output\[0\] is on cpu and output\[0\] is on cuda:0"):
         (x * 2).backward(torch.ones(3))

@@ -134,7 +134,7 @@ func (o *Operator) IsDim(i int) bool { return o.dims&(1<<i) != 0 }
 // Operators that calls are boxed of.
 func Operators() []Operator { return operators[:] }
 
-// fields are the places of Backend's fields, by their names.
+// fields maps the names of Backend's fields to their indices.
 var fields = sync.OnceValue(func() map[string]int {
 	of := reflect.TypeFor[Backend]()
 	places := make(map[string]int, of.NumField())

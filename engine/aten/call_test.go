@@ -11,7 +11,7 @@ import (
 )
 
 // A user-defined tensor kind as one function of boxed calls: tensors that count the calls on them.
-func TestBoxedKind(t *testing.T) {
+func TestBoxedTensorKind(t *testing.T) {
 	const counted = tensor.Extension2
 	calls := map[string]int{}
 	Register(counted, &Kind{Name: "counted", Backend: Serving(func(c Ctx, call *Call) error {

@@ -60,7 +60,7 @@ func vector(t *testing.T, values ...float64) *tensor.Tensor {
 	return x
 }
 
-func TestKindOfOnesOwn(t *testing.T) {
+func TestUserDefinedTensorKind(t *testing.T) {
 	var c Ctx
 	x := scale(vector(t, 1, 2), 3)
 	defer x.Release()
@@ -81,7 +81,7 @@ func TestKindOfOnesOwn(t *testing.T) {
 	assert.Equal(t, 12.0, plain.At([]int64{1}).F)
 }
 
-func TestOperatorsThatAKindHasNot(t *testing.T) {
+func TestOperatorsWithoutAKernelForAKind(t *testing.T) {
 	var c Ctx
 	x := scale(vector(t, 1, 2), 3)
 	defer x.Release()

@@ -130,7 +130,7 @@ func Take(c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	return c.Expand(first, append([]int64{l.Size}, t.Sizes()...), false)
 }
 
-// Give is the other way round: a tensor for one example of the transform, of those along the first dimension of t.
+// Give is the reverse: it returns a tensor that represents one batch element of the transform, for the batch along the first dimension of t.
 func Give(op string, c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	w := t.Wrapped()
 	if w == nil || w.Level.Number < l.Number {

@@ -16,7 +16,7 @@ const (
 	detachedInference                         // by detach() or as data, of one that was made in inference mode: it may be written to everywhere
 )
 
-// Retain, Release, Describe and Moved are part of tensor.History.
+// Retain, Release, Describe and Moved implement the autograd metadata of package tensor.
 func (creationMeta) Retain()                              {}
 func (creationMeta) Release()                             {}
 func (creationMeta) Describe() (call string, wanted bool) { return "", false }

@@ -134,7 +134,7 @@ func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tens
 	return s.cdistGradient(square(grad), self, self, p, "donot_use_mm_for_euclid_dist", square(result))
 }
 
-// distanceGradient is cdistGradient from differences: so many rows, or matrices of a batch, at a time that they make one slab.
+// distanceGradient is cdistGradient from differences, for blocks of rows, or of matrices of a batch, of limited size.
 func (s *steps) distanceGradient(grad, x1, x2 *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
 	sizes, rows := grad.Sizes(), grad.Dim()-2
 	d := slices.IndexFunc(sizes[:rows+1], func(n int64) bool { return n > 1 })

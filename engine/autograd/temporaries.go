@@ -60,8 +60,7 @@ func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 // free returns whether an operation may overwrite an owned operand.
 func (s *steps) free(t *tensor.Tensor) bool { return !s.record && own(t) && s.Holds(t) }
 
-// reusable returns t if an elementwise operation that owns t may overwrite it, otherwise nil. The other operands, beside, are broadcast
-// to t.
+// reusable returns t if an elementwise operation that owns t may overwrite it, otherwise nil. The other operands are broadcast to t.
 func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Tensor {
 	if !s.free(t) {
 		return nil

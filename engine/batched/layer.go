@@ -119,7 +119,7 @@ func (b *batch) written() []*tensor.Tensor {
 // inPlace reports whether the call writes to its only result.
 func (b *batch) inPlace() bool { return b.Outs == 1 && len(b.Written()) > 0 && len(b.Results) == 1 }
 
-// beside has the steps of a composition in place make its result beside, which is copied then: the last step may write where no elements are.
+// beside runs the decomposition of an in-place operator on a temporary, which is then copied: the last op might write to elements that self lacks.
 func (b *batch) beside(steps func()) {
 	out := b.Args[0].(**tensor.Tensor)
 	*out = nil

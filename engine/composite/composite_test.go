@@ -36,7 +36,7 @@ func matrix(t *testing.T, d dtype.DType, sizes ...int64) *tensor.Tensor {
 }
 
 // Composite operators call the intermediate ops of a dispatch key; those without a kernel for the key return an error.
-func TestCompositionsReachTheStepsOfAKind(t *testing.T) {
+func TestCompositeOperatorsCallOpsOfADispatchKey(t *testing.T) {
 	var c aten.Ctx
 	x := matrix(t, dtype.Float32, 2, 2)
 	x.SetKeys(marked, nil)
@@ -55,7 +55,7 @@ func TestCompositionsReachTheStepsOfAKind(t *testing.T) {
 }
 
 // The errors of the steps are those of the composition.
-func TestErrorsNameTheComposition(t *testing.T) {
+func TestErrorsNameTheCompositeOperator(t *testing.T) {
 	var c aten.Ctx
 	flags, wide, long := matrix(t, dtype.Bool, 3), matrix(t, dtype.Float32, 2, 3), matrix(t, dtype.Float32, 4, 4)
 	for want, call := range map[string]func() (*tensor.Tensor, error){

@@ -271,7 +271,7 @@ func (v *convolution) sizes(self, weight *tensor.Tensor) ([]int64, error) {
 	return made, nil
 }
 
-// reach is how many elements a kernel's taps span; fits reports whether the number can be counted with.
+// reach returns the number of elements that a dilated kernel spans; fits reports whether it is representable.
 func reach(taps, dilation int64) (n int64, fits bool) {
 	over, span := bits.Mul64(uint64(taps-1), uint64(dilation))
 	return int64(span) + 1, over == 0 && span < 1<<60

@@ -150,7 +150,7 @@ func (p *plan) work(a, b []int) float64 {
 	return n
 }
 
-// beside adds the products of factor i with those before it that have a position in common.
+// beside adds the products of factor i with earlier factors that share a position.
 func (p *plan) beside(list choices, i int) choices {
 	f := p.factors[i]
 	if f == nil {

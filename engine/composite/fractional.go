@@ -22,7 +22,7 @@ func NnFractionalMaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int6
 	return alone(values, indices, err)
 }
 
-// NnFractionalMaxPool2dWithIndices is NnFractionalMaxPool2d and the places of the elements.
+// NnFractionalMaxPool2dWithIndices returns NnFractionalMaxPool2d and the positions of the elements.
 func NnFractionalMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
 	return fractionalMaxPool(c, "nn_fractional_max_pool2d_with_indices", 2, self, kernel, sizes, ratios, samples, g)
 }

@@ -27,7 +27,7 @@ func MaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilatio
 	return maxPool(c, "max_pool3d", 3, self, kernel, stride, padding, dilation, ceil)
 }
 
-// MaxPool1dWithIndices is MaxPool1d and the places of the elements.
+// MaxPool1dWithIndices returns MaxPool1d and the positions of the elements.
 func MaxPool1dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
 	return maxPoolPlaces(c, "max_pool1d_with_indices", 1, self, kernel, stride, padding, dilation, ceil)
 }
@@ -72,7 +72,7 @@ func NnAdaptiveAvgPool3d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (*tenso
 	return adaptiveAvgPool(c, "nn_adaptive_avg_pool3d", 3, self, sizes)
 }
 
-// AdaptiveMaxPool1d is the largest element of each of so many windows of signals, and their places.
+// AdaptiveMaxPool1d returns the largest element of each of the windows that cover signals, and their positions.
 func AdaptiveMaxPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	return adaptiveMaxPool(c, "adaptive_max_pool1d", 1, self, sizes)
 }

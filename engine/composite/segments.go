@@ -135,7 +135,7 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 	return made
 }
 
-// rising returns an error for offsets that fall, or that lie outside of n positions.
+// rising returns an error for offsets that decrease, or are outside of n positions.
 func (s *scope) rising(offsets *tensor.Tensor, n int64) {
 	steps := s.Step(func() (*tensor.Tensor, error) { return s.C.Diff(nil, offsets, 1, -1, nil, nil) })
 	if s.some(s.C.Lt, steps, 0) || s.some(s.C.Lt, offsets, 0) || s.some(s.C.Gt, offsets, n) {

@@ -40,7 +40,7 @@ func (s *scope) falling(t *tensor.Tensor, name string) (list []int64, sum int64)
 // conjugate has the counts that go with lengths, or the lengths that go with counts.
 func (s *scope) conjugate(t *tensor.Tensor) *tensor.Tensor { return s.view(s.C.NnConjugate, t) }
 
-// places are those of packed rows, on the device of t.
+// places returns the positions of packed rows, on the device of t.
 func (s *scope) places(t, counts *tensor.Tensor, sequences int64) *tensor.Tensor {
 	at := s.Step(func() (*tensor.Tensor, error) { return s.C.NnPlaces(counts, sequences) })
 	if s.Err != nil || at.Device() == t.Device() {

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// NnMaxUnpool1d puts elements back to their places in signals.
+// NnMaxUnpool1d scatters elements to their positions in signals.
 func NnMaxUnpool1d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
 	return maxUnpool(c, "nn_max_unpool1d", 1, self, indices, kernel, stride, padding, sizes)
 }

@@ -50,7 +50,7 @@ func thread() aten.Ctx {
 	return aten.With(&m)
 }
 
-func TestTangentsOfLevelsAreTheirOwn(t *testing.T) {
+func TestLevelsHaveSeparateTangents(t *testing.T) {
 	c, keep := thread(), kept(t)
 	outer, err := c.JvpBegin()
 	require.NoError(t, err)

@@ -75,7 +75,7 @@ func (c *convolver) weights() *tensor.Tensor {
 	return launch.RowMajor(&c.Scope, c.Kernels, c.unit)
 }
 
-// turned are the taps of some phases in the dtype that is multiplied, with a row for each channel of images.
+// turned returns the kernel elements of some phases in the dtype of products, with a row for each channel of images.
 func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
 	size, strides := c.Kernels.Sizes(), c.Kernels.Strides()
 	m, n := size[0]/c.Groups, size[1]
@@ -125,7 +125,7 @@ type phase struct {
 	axis               kernel.Axis
 }
 
-// phases are those that some taps reach.
+// phases returns the phases with kernel elements.
 func (a axis) phases() (list []phase) {
 	common := gcd(a.stride, a.dilation)
 	each := a.stride / common

@@ -121,7 +121,7 @@ func scratch(s *owner.Scope, bytes int64) uintptr {
 	return uintptr(t.Data())
 }
 
-// scratches are those of the threads that share so many pieces of work. Nothing is to be written before there is enough for all.
+// scratches returns the scratch buffers of the threads that share the work items. It returns an error before anything is written.
 func scratches(s *owner.Scope, bytes, pieces int64) chan uintptr {
 	list := make(chan uintptr, min(int64(parallel.Threads()), pieces))
 	for range cap(list) {

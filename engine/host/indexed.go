@@ -15,7 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// places mirrors place_params of places.h.
+// places mirrors place_params of the kernels.
 type places struct{ step, size, bad, failed, checked, wrap int64 }
 
 // missed reports whether an index was out of range.
@@ -58,7 +58,7 @@ func indexed(op string, w launch.Indexed) error {
 	return runPlaces(op, row, k, w.Compute, operands, p, refusal)
 }
 
-// runPlaces runs a kernel with an index operand; refusal makes the error for an index that is out of range.
+// runPlaces runs a kernel with an index operand; the last function creates the error for an index out of range.
 func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places, refusal func(int64) error) error {
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)

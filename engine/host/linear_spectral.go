@@ -16,7 +16,7 @@ func wanted(vectors bool) blas.Argument {
 	return blas.Letter('N')
 }
 
-// give passes memory to a LAPACK call: buffer k at argument position places[k], followed by the number of its elements.
+// give passes memory to a LAPACK call: buffer k at the k-th argument position, followed by the number of its elements.
 func give(c *blas.Call, places []int, memory []unsafe.Pointer, rooms []int64, dtypes ...dtype.DType) {
 	for k, i := range places {
 		c.Set(i, blas.At(memory[k]))

@@ -72,7 +72,7 @@ func (w *matrixWork) sharers() int64 {
 	return (int64(parallel.Threads()) + w.batch - 1) / w.batch
 }
 
-// pieces is memory of so many bytes each.
+// pieces allocates buffers of the given sizes.
 func (w *matrixWork) pieces(bytes []int64) []unsafe.Pointer {
 	memory := make([]unsafe.Pointer, len(bytes))
 	for i, n := range bytes {
@@ -118,8 +118,8 @@ func (w *matrixWork) failed(i int64) bool {
 	return w.Info != nil && *(*int32)(unsafe.Add(w.Info.Data(), 4*i)) != 0
 }
 
-// rooms asks a routine how many bytes it wants: calls it with lengths of -1 behind the arrays at these places of its arguments,
-// whose elements are of the dtypes given.
+// rooms queries the workspace sizes of a routine: it calls it with lengths of -1 after the arrays at the given argument positions, which have the
+// given dtypes.
 func (w *matrixWork) rooms(name string, arguments []blas.Argument, places []int, dtypes ...dtype.DType) []int64 {
 	const answer = 16
 	memory := w.bytes(answer * int64(len(places)+1))

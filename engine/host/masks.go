@@ -28,7 +28,7 @@ type maskArgs struct {
 	n, base, count, limit int64
 }
 
-// maskPieces is a contiguous mask cut into pieces, with the number of set bytes before each.
+// maskPieces is a contiguous mask split into blocks, with the number of set bytes before each.
 type maskPieces struct {
 	data   uintptr
 	n      int64

@@ -129,7 +129,7 @@ func (r *recurring) pack(depth int64, parts ...kernel.RecurrencePacking) {
 	}
 }
 
-// step runs k, whose panels threads share.
+// step runs k, with its packed panels distributed over threads.
 func (r *recurring) step(k kernel.Recurrence) {
 	work := k.Rows * k.Vectors * r.lanes * (k.Depth + cellWork)
 	parallel.For(r.panels, max(stepWork/work, 1), func(begin, end int64) {

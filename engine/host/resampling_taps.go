@@ -82,7 +82,7 @@ const mostPositions = 1 << 23
 // exceeds32 reports whether positions need float64.
 func exceeds32(size, outputs int64) bool { return max(size, outputs) > mostPositions }
 
-// located finds the taps of each output, computing with F.
+// located returns the filter taps of each output, computed in F.
 func located[F precision](w launch.Resampling, size, outputs int64, scale float64) taps {
 	per := F(size) / F(outputs)
 	switch {
@@ -133,13 +133,13 @@ func (t *taps) nearest(of func(i int64) int64) {
 	}
 }
 
-// room makes tables for so many taps.
+// room allocates the tables for `most` filter taps.
 func (t *taps) room(most int64) {
 	t.most = most
 	t.index, t.weights = make([]int32, most*t.outputs), make([]float64, most*t.outputs)
 }
 
-// between has two or four taps around each position; those outside of the source are at its ends.
+// between sets two or four filter taps around each position, clamped to the range of the source.
 func between[F precision](t *taps, cubic, alignCorners bool, per F) {
 	t.room(2)
 	if cubic {
@@ -241,7 +241,7 @@ func smooth[F precision](t *taps, f filter, per F) {
 	}
 }
 
-// close says how many taps an element has; the others, which do not count, are where the last one is.
+// close sets the number of filter taps of an element; the unused ones repeat the last one.
 func (t *taps) close(i, count int64) {
 	t.counts[i] = int32(count)
 	for tap := max(count, 1); tap < t.most; tap++ {
@@ -256,7 +256,7 @@ func (t *taps) count(i int64) int64 {
 	return int64(t.counts[i])
 }
 
-// transposed has for each element of the source the outputs that it is a tap of.
+// transposed returns, for each element of the source, the outputs with a filter tap at it.
 func (t taps) transposed() taps {
 	counts := make([]int32, t.size)
 	for i := range t.outputs {
@@ -291,8 +291,8 @@ func (t taps) transposed() taps {
 	return r
 }
 
-// integral joins taps of the same element, and rounds weights to multiples of a power of two that their products with bytes, and what
-// these add up to, can be computed with in 32 bits.
+// integral merges filter taps at the same element, and rounds weights to multiples of a power of two, so that their products with bytes and the sums
+// fit 32 bits.
 func (t taps) integral() taps {
 	r := taps{size: t.size, outputs: t.outputs, counts: make([]int32, t.outputs)}
 	r.room(t.most)
@@ -323,7 +323,7 @@ func (t taps) integral() taps {
 	return r
 }
 
-// each has the taps of n adjacent channels in place of those of an element that has them.
+// each returns the filter taps of n adjacent channels, in place of those of one element with n channels.
 func (t taps) each(n int64) taps {
 	r := taps{size: t.size * n, outputs: t.outputs * n, most: t.most, unit: t.unit, index: make([]int32, int64(len(t.index))*n)}
 	if t.weights != nil {

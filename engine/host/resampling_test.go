@@ -59,7 +59,7 @@ func asRead(t *taps, channels int64) bool {
 	return true
 }
 
-func TestTablesOfTaps(t *testing.T) {
+func TestFilterTapTables(t *testing.T) {
 	filters := []launch.Resampling{
 		{Filter: "nearest"}, {Filter: "nearest-exact"}, {Filter: "linear"}, {Filter: "linear", AlignCorners: true}, {Filter: "cubic"}, {Filter: "cubic", AlignCorners: true},
 		{Filter: "linear", Antialias: true}, {Filter: "cubic", Antialias: true}, {Filter: "lanczos", Antialias: true},

@@ -68,7 +68,7 @@ type placeExpandArgs struct {
 	lines, n, begin, end, failed int64
 }
 
-// pieces calls visit for equal pieces of [0, n), whose number does not depend on that of threads.
+// pieces calls visit for equal blocks of [0, n); their number does not depend on the number of threads.
 func pieces(n, step int64, visit func(p, begin, end int64)) {
 	parallel.For((n+step-1)/step, 1, func(first, last int64) {
 		for p := first; p < last; p++ {
@@ -222,7 +222,7 @@ func (s *grouping) merge(order *tensor.Tensor) {
 	s.keys = merged
 }
 
-// groups finds the places among the ordered keys and where the entries of each begin.
+// groups returns the distinct positions of the sorted keys, and the start of each one's entries.
 func (s *grouping) groups() (places, starts *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil

@@ -94,7 +94,7 @@ func TestResizedOutputsShareMemory(t *testing.T) {
 }
 
 // Every error names the operator, the actual and the expected value, and leaves the output unchanged.
-func TestOutputsAreRefused(t *testing.T) {
+func TestInvalidOutputsAreRejected(t *testing.T) {
 	bytes := make([]byte, 16)
 	frozen, err := tensor.FromExternal("test", unsafe.Pointer(&bytes[0]), 16, dtype.Float32, []int64{4}, []int64{1}, storage.External{}, true, device.Host)
 	require.NoError(t, err)

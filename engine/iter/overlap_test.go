@@ -92,7 +92,7 @@ func TestOverlapIsThatOfBytes(t *testing.T) {
 }
 
 // Columns of a matrix with more elements than are looked at one by one.
-func TestColumnsOfManyElementsAreApart(t *testing.T) {
+func TestColumnsOfManyElementsAreDisjoint(t *testing.T) {
 	const n = 1 << 27
 	many, err := tensor.EmptyStrided("test", []int64{n, 4}, []int64{4, 1}, dtype.Float64, meta)
 	require.NoError(t, err)

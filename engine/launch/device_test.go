@@ -91,7 +91,7 @@ func TestWorkGoesToTheDeviceOfTheTensors(t *testing.T) {
 }
 
 // A launch that a device does not support returns an error with the names of the operator, the device and the launch.
-func TestWorkThatADeviceHasNotIsRefused(t *testing.T) {
+func TestUnsupportedLaunchesAreRejected(t *testing.T) {
 	x, err := tensor.Empty("test", []int64{3}, dtype.Float32, toy)
 	x = made(t, x, err)
 	held := storage.MemoryStats().InUse
@@ -110,7 +110,7 @@ func sliced(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
 }
 
 // Meta does no work, and rejects what would depend on values by the name of the operator.
-func TestMetaRefusesWhatDependsOnValues(t *testing.T) {
+func TestMetaRejectsResultsThatDependOnValues(t *testing.T) {
 	x, err := tensor.Empty("test", []int64{1}, dtype.Float32, device.Device{Type: device.Meta, Index: -1})
 	x = made(t, x, err)
 	y, err := ops.Exp(nil, x)

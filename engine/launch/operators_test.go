@@ -99,7 +99,7 @@ func TestOperatorsTouchNoBytes(t *testing.T) {
 }
 
 // A device goes by what work says: it uses nothing of another device.
-func TestDevicesUseNothingOfEachOther(t *testing.T) {
+func TestDevicesAreIndependent(t *testing.T) {
 	for folder, other := range map[string]string{"../../cuda": "engine/host", "../host": "libtensor/cuda"} {
 		paths, err := filepath.Glob(folder + "/*.go")
 		require.NoError(t, err)

@@ -9,7 +9,7 @@ type Grouping struct {
 	Sizes []int64
 }
 
-// Grouped are the entries in row-major order of their positions, numbered across all lists. Places has a column for each distinct position. Order
+// Grouped are the entries in row-major order of their positions, numbered across all lists. The first tensor has a column for each distinct position. Order
 // lists the entries, and Starts the index in Order of the first entry of each position, followed by the number of entries. All are nil if a single
 // list is already sorted without duplicates.
 type Grouped struct{ Places, Order, Starts *tensor.Tensor }

@@ -188,7 +188,7 @@ func fits(op string, names []string, err error, outputs ...*tensor.Tensor) error
 	return nil
 }
 
-// give has results be named, from the right.
+// give sets the names of results, aligned from the right.
 func give(names []string, err error, results ...*tensor.Tensor) {
 	if err != nil {
 		return
@@ -200,7 +200,7 @@ func give(names []string, err error, results ...*tensor.Tensor) {
 	}
 }
 
-// fitsLeft and giveLeft are fits and give for names aligned at the left.
+// fitsLeft and giveLeft do the same for names aligned at the left.
 func fitsLeft(op string, names []string, err error, outputs ...*tensor.Tensor) error {
 	for _, t := range outputs {
 		if t != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestLabelsTellDimensionsApart(t *testing.T) {
+func TestLabelsDistinguishDimensions(t *testing.T) {
 	assert.Len(t, labels(), 64)
 	for i, a := range labels() {
 		assert.Equal(t, i, labelled(3*a, len(labels())))

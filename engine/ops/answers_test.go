@@ -55,7 +55,7 @@ func TestTrianglesOfFarDiagonals(t *testing.T) {
 }
 
 // Operators of one tensor with exact answers, from values in float32.
-func TestAnswersOfUnusualNumbers(t *testing.T) {
+func TestResultsForSpecialValues(t *testing.T) {
 	negative := math.Copysign(0, -1)
 	whole := func(f func(out, x *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error)) func(x *tensor.Tensor) (*tensor.Tensor, error) {
 		return func(x *tensor.Tensor) (*tensor.Tensor, error) { return f(nil, x, nil, false) }
@@ -115,7 +115,7 @@ func TestAnswersOfUnusualNumbers(t *testing.T) {
 }
 
 // The result of an element is bitwise identical whatever elements are adjacent to it, in any layout.
-func TestAnswersDoNotDependOnNeighbours(t *testing.T) {
+func TestResultsDoNotDependOnAdjacentElements(t *testing.T) {
 	unary := map[string]func(x *tensor.Tensor) (*tensor.Tensor, error){
 		"digamma": func(x *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Digamma(nil, x) },
 		"lgamma":  func(x *tensor.Tensor) (*tensor.Tensor, error) { return ctx.Lgamma(nil, x) },
@@ -238,7 +238,7 @@ func TestWorkspaceOfSelection(t *testing.T) {
 }
 
 // Operators of nothing, of tensors without dimensions, and of bool.
-func TestAnswersOfSmallTensors(t *testing.T) {
+func TestResultsForSmallTensors(t *testing.T) {
 	number := given(t, dtype.Float32, nil, 3)
 	truth := given(t, dtype.Bool, nil, 1)
 	truths := given(t, dtype.Bool, []int64{2}, 1, 0)

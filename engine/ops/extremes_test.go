@@ -81,7 +81,7 @@ func extremes(v reflect.Value) (list []reflect.Value) {
 var global = map[string]bool{"set_num_threads": true, "set_memory_limit": true, "share_memory_": true, "storage_from_descriptor": true}
 
 // For any values of its arguments an operator returns a result or an error without an internal failure, and leaks nothing.
-func TestExtremeArgumentsAreAnsweredOrRefused(t *testing.T) {
+func TestExtremeArgumentsReturnResultsOrErrors(t *testing.T) {
 	storage.SetLimit(1 << 28)
 	defer storage.SetLimit(0)
 	for _, o := range everyOperator(t) {
@@ -113,7 +113,7 @@ func TestExtremeArgumentsAreAnsweredOrRefused(t *testing.T) {
 }
 
 // A text that an argument with words cannot be is rejected by name, whatever the other arguments.
-func TestWordsAreChecked(t *testing.T) {
+func TestStringArgumentsAreChecked(t *testing.T) {
 	tried := 0
 	for _, o := range everyOperator(t) {
 		for _, p := range []profile{{dtype.Float64, []int64{3, 3}, nil, ones}, {dtype.Float64, []int64{3}, nil, ones}, {dtype.Float64, []int64{0, 0}, nil, ones}} {

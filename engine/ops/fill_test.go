@@ -14,7 +14,7 @@ import (
 )
 
 // Filling an expanded tensor writes each memory location once, however often sizes repeat it.
-func TestFillOfRepeatedPlaces(t *testing.T) {
+func TestFillOfRepeatedElements(t *testing.T) {
 	base := ramp(t, dtype.Float32, 2, 1)
 	view, err := base.View("view", []int64{1 << 30, 2, 1 << 30}, []int64{0, 1, 0}, 0)
 	require.NoError(t, err)

@@ -337,7 +337,7 @@ func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 }
 
 // An index that is rejected releases its temporaries.
-func TestRefusedIndexesLeakNothing(t *testing.T) {
+func TestRejectedIndexesLeakNothing(t *testing.T) {
 	x := numbers(t, dtype.Float32, 3, 4)
 	truth := IndexItem{Kind: IndexBool, Start: 1}
 	mask := given(t, dtype.Bool, []int64{3}, 1, 0, 1)

@@ -87,7 +87,7 @@ func TestIndexReads(t *testing.T) {
 	}
 }
 
-func TestIndexRefusals(t *testing.T) {
+func TestIndexErrors(t *testing.T) {
 	x := counting(t, dtype.Float32, 3, 4)
 	for _, c := range []struct {
 		index   []IndexItem

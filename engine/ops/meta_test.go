@@ -62,7 +62,7 @@ func releaseResults(results []reflect.Value) {
 }
 
 // For meta tensors, every operator infers the same results as for tensors with data.
-func TestMetaInfersWhatCPUGives(t *testing.T) {
+func TestMetaInfersResultsOfTheCPU(t *testing.T) {
 	all, err := schema.Load("..")
 	require.NoError(t, err)
 	var never []string

@@ -37,7 +37,7 @@ func values(x *tensor.Tensor) []float64 {
 type binary func(out, self, other *tensor.Tensor) (*tensor.Tensor, error)
 
 // Small and large tensors take different paths, which must convert the scalar to the compute dtype in the same way.
-func TestNumbersGiveFewAndManyElementsTheSameBits(t *testing.T) {
+func TestScalarsWithSmallAndLargeTensorsAreIdentical(t *testing.T) {
 	few, many := ramp(t, dtype.Float32, 3), ramp(t, dtype.Float32, 100)
 	copy(elements[float32](few), elements[float32](many))
 	for _, s := range []dtype.Scalar{dtype.FloatScalar(0.1), dtype.FloatScalar(1e300), dtype.IntScalar(1<<60 + 1<<36 + 1), dtype.BoolScalar(true)} {
@@ -89,7 +89,7 @@ func TestDivisionRounding(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		op   binary
 		a, b dtype.DType
@@ -178,7 +178,7 @@ func TestSixteenBitsKeepTheirValues(t *testing.T) {
 }
 
 // Long runs of float16 are converted in vectors; the elements of a view with gaps one by one.
-func TestFloat16ConvertsAlikeInRunsAndAlone(t *testing.T) {
+func TestFloat16ConvertsTheSameInRowsAndAlone(t *testing.T) {
 	const n = 1000
 	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int16, dtype.Int64, dtype.BFloat16, dtype.Float32, dtype.Float64, dtype.Complex64} {
 		values := make([]float64, 2*n)

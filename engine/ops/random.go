@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// draw fills t from a distribution. Parameters come from s.beside or are nil. A nil generator is the device's default generator.
+// draw fills t from a distribution. Parameters are prepared by the scope, or nil. A nil generator is the device's default generator.
 func draw(op string, t, each *tensor.Tensor, g *random.Generator, from random.Distribution) error {
 	for _, t := range []*tensor.Tensor{t, each} {
 		if t != nil && t.DType().IsFloat8() {

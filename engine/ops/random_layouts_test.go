@@ -62,7 +62,7 @@ func TestParametersBelongToTheirElements(t *testing.T) {
 }
 
 // Parameters and sizes are checked before an output grows.
-func TestRefusedDrawsLeaveOutputsAsTheyWere(t *testing.T) {
+func TestRejectedDrawsDoNotChangeOutputs(t *testing.T) {
 	for name, draw := range map[string]func(out *tensor.Tensor) error{
 		"weights that sum to 0": func(out *tensor.Tensor) error {
 			weights, err := ctx.Zeros(nil, []int64{3, 4}, dtype.Float64, tensor.NoLayout, device.Host)

@@ -14,7 +14,7 @@ import (
 )
 
 // The kinds of errors are those of PyTorch's exceptions.
-func TestRefusalsAreOfPyTorchsKind(t *testing.T) {
+func TestErrorClassesMatchPyTorch(t *testing.T) {
 	z := given(t, dtype.Complex64, []int64{2}, 1, 2)
 	b := given(t, dtype.Bool, []int64{2}, 1, 0)
 	ints := given(t, dtype.Int64, []int64{2}, 1, 0)

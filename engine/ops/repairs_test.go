@@ -98,7 +98,7 @@ func TestInPlaceProductsNameTheShapes(t *testing.T) {
 }
 
 // An infinity makes the mean of std_mean and var_mean infinite, as in mean, in every layout of the elements.
-func TestMeanBesideSpreadOfInfinities(t *testing.T) {
+func TestMeanWithVarianceOfInfinities(t *testing.T) {
 	low := math.Inf(-1)
 	for _, d := range []dtype.DType{dtype.Float16, dtype.Float32, dtype.Float64} {
 		for _, values := range [][]float64{{low, 1, 2}, {1, low, 2}, {1, 2, low}} {
@@ -151,7 +151,7 @@ func TestWiderOutputsHoldRoundedResults(t *testing.T) {
 }
 
 // A step that its operands forbid leaves them and keeps nothing.
-func TestNextafterBesideItself(t *testing.T) {
+func TestNextafterOfEqualValues(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Float32} {
 		base := given(t, d, []int64{4}, 1, 2, 3, 4)
 		self, other := partOf(t, base, 0, 3), partOf(t, base, 1, 3)
@@ -171,7 +171,7 @@ func partOf(t *testing.T, base *tensor.Tensor, start, length int64) *tensor.Tens
 }
 
 // Nothing is left of a product that no kernel computes.
-func TestRefusedInnerProductsKeepNothing(t *testing.T) {
+func TestRejectedInnerProductsLeakNothing(t *testing.T) {
 	x := given(t, dtype.Complex32, []int64{2}, 1, 2)
 	for name, f := range map[string]func(out, a, b *tensor.Tensor) (*tensor.Tensor, error){"dot": ctx.Dot, "vdot": ctx.Vdot, "matmul": ctx.Matmul} {
 		out := given(t, dtype.Complex32, []int64{0})
@@ -185,7 +185,7 @@ func TestRefusedInnerProductsKeepNothing(t *testing.T) {
 }
 
 // Indices with bools, accepted or rejected, keep nothing.
-func TestBoolIndicesKeepNothing(t *testing.T) {
+func TestBoolIndicesLeakNothing(t *testing.T) {
 	x := ramp(t, dtype.Float32, 3, 3)
 	no := ops.Int(ops.NoInt)
 	for _, items := range [][]ops.IndexItem{
@@ -249,7 +249,7 @@ func TestHugePrintOptions(t *testing.T) {
 }
 
 // What random numbers reject of a tensor's dtype they reject of one without bytes.
-func TestRandomMetaRefusesTheSameDTypes(t *testing.T) {
+func TestRandomMetaRejectsTheSameDTypes(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int64, dtype.Float16, dtype.Float32, dtype.Complex64} {
 		meta, err := tensor.Empty("test", []int64{2}, d, device.Device{Type: device.Meta})
 		require.NoError(t, err)

@@ -98,7 +98,7 @@ func onBatch(x *tensor.Tensor, f product, v dtype.Scalar) (*tensor.Tensor, error
 }
 
 // A number that the dtype it is converted to cannot hold is rejected, by every operator in the same words.
-func TestNumbersThatDoNotFitAreRefused(t *testing.T) {
+func TestScalarsOutOfRangeAreRejected(t *testing.T) {
 	integer := dtype.IntScalar
 	type refused struct {
 		d dtype.DType

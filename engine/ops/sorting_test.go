@@ -60,7 +60,7 @@ func TestSortIsStable(t *testing.T) {
 }
 
 // Integers within 2^32 of each other are sorted by shorter keys, on both sides of which the order is the same.
-func TestSortOfIntegersFarApart(t *testing.T) {
+func TestSortOfIntegersWithALargeRange(t *testing.T) {
 	const short = math.MaxUint32
 	for _, span := range []struct{ least, most int64 }{
 		{0, 0}, {-short / 2, short - short/2}, {math.MinInt64, math.MinInt64 + short}, {math.MaxInt64 - short, math.MaxInt64},

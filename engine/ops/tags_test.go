@@ -126,7 +126,7 @@ func TestElementwiseResultsHaveTheBroadcastShape(t *testing.T) {
 }
 
 // Operators that look at elements first, and no others, reject meta tensors, in one wording.
-func TestOperatorsThatSyncRefuseMetaTensors(t *testing.T) {
+func TestOperatorsThatSyncRejectMetaTensors(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if !takesTensors(o) || o.Category == "storage" || len(o.Returns) == 0 {
 			continue

@@ -161,7 +161,7 @@ func TestUniqueConsecutiveOfManyElements(t *testing.T) {
 	}
 }
 
-func TestUniqueRefusals(t *testing.T) {
+func TestUniqueErrors(t *testing.T) {
 	meta, err := tensor.Empty("test", []int64{3}, dtype.Int64, device.Device{Type: device.Meta})
 	require.NoError(t, err)
 	defer meta.Release()

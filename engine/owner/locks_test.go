@@ -111,7 +111,7 @@ func text(x ast.Expr) string {
 
 // A lock is given back on every way out of the function that has taken it, a panic's too, nobody's code but the project's runs
 // under one, and no tensor is made.
-func TestLocksAreGivenBack(t *testing.T) {
+func TestLocksAreReleased(t *testing.T) {
 	files, used, found := token.NewFileSet(), map[string]bool{}, 0
 	for _, folder := range []string{"engine", "capi", "cuda"} {
 		err := filepath.WalkDir("../../"+folder, func(path string, d fs.DirEntry, err error) error {

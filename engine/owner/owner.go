@@ -98,7 +98,7 @@ func (s *Scope) Binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error),
 // Number is an operand that counts as a plain number.
 func (s *Scope) Number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.FixedNumber(v)) }
 
-// Give hands t over: its owner is the caller from here on. A tensor that is not a temporary is given as an alias, and none as none.
+// Give returns t to the caller, who owns it from here on. A tensor that is not a temporary is returned as an alias, and nil as nil.
 func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || t == nil {
 		return nil, s.Err

@@ -32,7 +32,7 @@ var releasers = map[string]string{
 }
 
 // The results of an operator are owned by a scope or an output, which release them on every path: no operator releases them explicitly.
-func TestOperatorsReleaseNothingByHand(t *testing.T) {
+func TestOperatorsReleaseNothingExplicitly(t *testing.T) {
 	files := token.NewFileSet()
 	used := map[string]bool{}
 	for _, folder := range []string{"../ops", "../composite"} {
@@ -73,7 +73,7 @@ func made(t *testing.T) *tensor.Tensor {
 }
 
 // A scope releases all tensors that it tracks except the returned ones, for any number of them.
-func TestScopeReleasesWhatItKeeps(t *testing.T) {
+func TestScopeReleasesTemporaries(t *testing.T) {
 	for _, n := range []int{1, 3, 6, 7, 20} {
 		for given := range n {
 			before := storage.MemoryStats().Storages
@@ -92,7 +92,7 @@ func TestScopeReleasesWhatItKeeps(t *testing.T) {
 	}
 }
 
-func TestScopeGivesSeveral(t *testing.T) {
+func TestScopeReturnsSeveralResults(t *testing.T) {
 	before := storage.MemoryStats().Storages
 	s := owner.Scope{Op: "test"}
 	a, b, foreign := s.Keep(made(t), nil), s.Keep(made(t), nil), made(t)
@@ -109,7 +109,7 @@ func TestScopeGivesSeveral(t *testing.T) {
 	assert.Equal(t, before, storage.MemoryStats().Storages)
 }
 
-func TestScopeGivesNothingAfterAnError(t *testing.T) {
+func TestScopeReturnsNothingAfterAnError(t *testing.T) {
 	before := storage.MemoryStats().Storages
 	s := owner.Scope{Op: "test"}
 	x := s.Keep(made(t), nil)
@@ -126,7 +126,7 @@ func TestScopeGivesNothingAfterAnError(t *testing.T) {
 	assert.Equal(t, before, storage.MemoryStats().Storages)
 }
 
-func TestListReleasesWhatIsNotWhole(t *testing.T) {
+func TestListReleasesIncompleteLists(t *testing.T) {
 	before := storage.MemoryStats().Storages
 	for failing := range 4 {
 		list, err := owner.List(3, func(i int) (*tensor.Tensor, error) {

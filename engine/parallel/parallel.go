@@ -1,5 +1,5 @@
-// Package parallel divides loops among threads. Results never depend on the number of threads: callers give every chunk separate
-// outputs or combine partial results in a fixed order.
+// Package parallel divides loops among threads. Results never depend on the number of threads: every chunk has separate outputs, or partial results
+// are combined in a fixed order.
 package parallel
 
 import (
@@ -40,8 +40,8 @@ func initial(said string) int {
 	return min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
 
-// Supply makes sure that the system has threads for operators of n threads, and returns the number of threads that it has. The layer that creates
-// threads sets it, before SetThreads.
+// Supply makes sure that the system has threads for operators of n threads, and returns the number of available ones. The layer that creates threads
+// sets it, before SetThreads.
 var Supply = func(n int) int { return n }
 
 // Threads is the number of threads that For may use.

@@ -4,7 +4,7 @@
 // word k mod 4 of Block(seed, offset/4 + k/4, 0), and element i uses w words from word i w on, where w depends on the Distribution.
 // docs/random.md describes the conversion of words to numbers. A part of a fill is a stream that starts at its first word.
 //
-// MT19937 draws PyTorch's CPU random streams: the same seed gives the same values, bit for bit. It is mt19937 plus one cached normal.
+// MT19937 draws PyTorch's CPU random streams: the same seed produces the same values, bit for bit. It is mt19937 plus one cached normal.
 // Every fill writes the elements of a Span in order and consumes the stream as PyTorch 2.15 does on a CPU with AVX2 (its Intel builds draw
 // bernoulli_ and exponential_ from MKL instead):
 //

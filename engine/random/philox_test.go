@@ -19,7 +19,7 @@ import (
 )
 
 // The known answers that Random123 publishes for philox4x32 of 10 rounds.
-func TestPhiloxKnownAnswers(t *testing.T) {
+func TestPhiloxReferenceValues(t *testing.T) {
 	for _, c := range []struct {
 		seed, block, round uint64
 		want               [4]uint32
@@ -256,7 +256,7 @@ func TestPhiloxTiers(t *testing.T) {
 }
 
 // The numbers follow from the words as documented.
-func TestPhiloxWordsBecomeNumbers(t *testing.T) {
+func TestPhiloxConvertsWordsToNumbers(t *testing.T) {
 	const n, seed = 3000, 11
 	word := func(i int) uint32 { return random.Block(seed, uint64(i/4), 0)[i%4] }
 	single := func(i int) float64 { return float64(word(i)&(1<<24-1)) * 0x1p-24 }

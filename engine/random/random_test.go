@@ -299,7 +299,7 @@ func TestStateRestoresTheStream(t *testing.T) {
 	}
 }
 
-func TestSetStateRefusesWhatNoGeneratorWrote(t *testing.T) {
+func TestSetStateRejectsInvalidStates(t *testing.T) {
 	g := random.New(random.MT19937, 5)
 	before := g.State()
 	broken := func(at int, value byte) []byte {

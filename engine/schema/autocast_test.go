@@ -21,7 +21,7 @@ func TestAutocastPoliciesAreOfOperators(t *testing.T) {
 	assert.NotContains(t, policies, "add")
 }
 
-func TestAutocastRefusesTables(t *testing.T) {
+func TestAutocastRejectsInvalidTables(t *testing.T) {
 	all := []*schema.Operator{{Name: "matmul"}, {Name: "other", AliasOf: "matmul"}}
 	for text, said := range map[string]string{
 		"cpu: {lower_precision: [[nothing]]}":                     "there is no operator nothing",

@@ -154,8 +154,8 @@ func orderedEntries(c *pickle.Call) ([]pickle.Entry, bool) {
 	return append(entries, c.Entries...), true
 }
 
-// load opens a file, lets build convert the pickle's value, and reads the bytes of the storages that build needed. build's tensors are released on an
-// error.
+// load opens a file, calls build to convert the pickle's value, and reads the bytes of the storages that build needed. build's tensors are released
+// on an error.
 func load(op string, source *file.Source, mapLocation string, mmap bool, build func(*loader, any) error) error {
 	places, err := parsePlaces(op, mapLocation)
 	if err != nil {

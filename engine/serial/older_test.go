@@ -115,7 +115,7 @@ func TestHostileFilesBeforeVersion16(t *testing.T) {
 	}
 }
 
-func TestEveryTruncationOfOlderFilesIsRefused(t *testing.T) {
+func TestEveryTruncationOfOlderFilesIsRejected(t *testing.T) {
 	for _, name := range []string{"torch_legacy_dict.pt", "torch_tar.pt", "torch_script.pt"} {
 		data := testFile(t, name)
 		end := len(data)

@@ -116,7 +116,7 @@ func TestParametersComeBack(t *testing.T) {
 	require.Equal(t, saved, text)
 }
 
-func TestCompactSavesWhatTensorsReach(t *testing.T) {
+func TestCompactSavesReachableElements(t *testing.T) {
 	base := arange(t, 100000)
 	defer base.Release()
 	a, b := view(t, base, []int64{3}, []int64{2}, 1000), view(t, base, []int64{2}, []int64{1}, 1003)
@@ -171,7 +171,7 @@ func TestPyTorchsUnsignedDTypes(t *testing.T) {
 	}
 }
 
-func TestRefusedFiles(t *testing.T) {
+func TestRejectedFiles(t *testing.T) {
 	for name, fact := range map[string]string{
 		"torch_code.pt": "posix.system", "torch_numpy.pt": "numpy",
 	} {
@@ -247,7 +247,7 @@ func TestHostilePickles(t *testing.T) {
 // live is the number of storages that hold bytes.
 func live() int64 { return storage.MemoryStats().Storages }
 
-func TestAmplificationIsRefused(t *testing.T) {
+func TestAmplificationIsRejected(t *testing.T) {
 	// A list that holds one list twice, which holds one twice, ...: 2^60 items when written out.
 	pickled := "\x80\x02]q\x00"
 	for i := range 60 {
@@ -276,7 +276,7 @@ func TestEmptyBytesAsPythonPicklesThem(t *testing.T) {
 	require.Equal(t, `{"bytes": ""}`, text)
 }
 
-func TestOverlappingRecordsAreRefused(t *testing.T) {
+func TestOverlappingRecordsAreRejected(t *testing.T) {
 	data := image(t, `{"dict": [["a", {"tensor": 0}]]}`, false, arange(t, 4))
 	central := strings.Index(string(data), "PK\x01\x02")
 	first := central + 46
@@ -290,7 +290,7 @@ func TestOverlappingRecordsAreRefused(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestEveryTruncationIsRefused(t *testing.T) {
+func TestEveryTruncationIsRejected(t *testing.T) {
 	data := image(t, `{"dict": [["a", {"tensor": 0}], ["b", 1]]}`, false, arange(t, 4))
 	before := live()
 	for n := range data {
@@ -345,7 +345,7 @@ func TestMapping(t *testing.T) {
 	require.ErrorContains(t, err, "only a file on disk")
 }
 
-func TestPlaces(t *testing.T) {
+func TestMapLocations(t *testing.T) {
 	data := image(t, `{"tensor": 0}`, false, arange(t, 2))
 	_, tensors, err := Load("load", file.Memory(data), "meta", false)
 	require.NoError(t, err)

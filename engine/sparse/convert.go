@@ -45,7 +45,7 @@ func (s *scope) found(t *tensor.Tensor, sparse int) coordinates {
 	return s.chosen(flat, key, t.Sizes(), sparse)
 }
 
-// chosen are the entries of flat, whose first dimension has the sparse ones of sizes, at places that rise.
+// chosen returns the entries of flat, with the sparse dimensions of sizes in place of its first dimension, at ascending positions.
 func (s *scope) chosen(flat, key *tensor.Tensor, sizes []int64, sparse int) coordinates {
 	if s.Err != nil {
 		return coordinates{}

@@ -82,7 +82,7 @@ func (s *scope) assemble(l tensor.Layout, sizes []int64, compressed, plain, valu
 	})
 }
 
-// countable returns an error for sizes with more places than can be numbered.
+// countable returns an error for sizes with more positions than int64 can number.
 func (s *scope) countable(sizes []int64) {
 	if s.Err != nil {
 		return
@@ -129,7 +129,7 @@ func nonzero(sizes []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(sizes), func(n int64) bool { return n == 0 })
 }
 
-// places are the indices of keys: the reverse of keys.
+// places returns the indices of keys: the reverse of keys.
 func (s *scope) places(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	rows := make([]*tensor.Tensor, len(sizes))
 	for d := len(sizes) - 1; d >= 0; d-- {

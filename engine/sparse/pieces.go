@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// pieces are parts of a dimension of the given lengths.
+// pieces splits a dimension into parts of the given lengths.
 func pieces(c aten.Ctx, op string, self *tensor.Tensor, dim int, lengths []int64) ([]*tensor.Tensor, error) {
 	start := int64(0)
 	return owner.List(len(lengths), func(i int) (*tensor.Tensor, error) {

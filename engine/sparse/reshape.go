@@ -49,7 +49,7 @@ func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	return s.from(x, f)
 }
 
-// placesOf is places for any number of dimensions, also none.
+// placesOf returns the indices of keys for any number of dimensions, including 0.
 func (s *scope) placesOf(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if s.Err == nil && len(sizes) == 0 {
 		return s.Step(func() (*tensor.Tensor, error) {

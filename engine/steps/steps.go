@@ -165,7 +165,7 @@ func (s *Steps) Stack(tensors ...*tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Stack(nil, tensors, 0) })
 }
 
-// Zeros makes a tensor of zeros beside t.
+// Zeros returns a tensor of zeros on the device of t.
 func (s *Steps) Zeros(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.NewZeros(t, sizes, d, tensor.NoLayout, device.None) })
 }

@@ -9,8 +9,8 @@
 // is no memory.
 void *lt_map_large(size_t size);
 void lt_unmap_large(void *p, size_t size);
-// Slabs are split into smaller blocks. lt_cool returns the pages inside of a block to the system;
-// they read as zero afterwards.
+// Mappings that are split into small blocks. lt_cool returns the pages inside of a block to the
+// system; they read as zero afterwards.
 void *lt_map_slab(size_t size);
 void lt_unmap_slab(void *p, size_t size);
 void lt_cool(void *block, size_t size);

@@ -7,7 +7,7 @@ import (
 
 func init() { inherit.Value(&memory.limit) }
 
-// parents stands in for the parent's slabs of small blocks in a forked child. The child does not reuse their memory.
+// parents stands in for the parent's small blocks in a forked child. The child does not reuse their memory.
 var parents slab
 
 // Inherit returns a storage over the memory of old, a storage in the heap of the parent's runtime. fork() copies this memory, or shares it if the

@@ -11,16 +11,16 @@ import (
 	"unsafe"
 )
 
-// Blocks below largeLimit are allocated from slabs: mappings of blocks of one size class. A program that creates and frees tensors of many sizes then
+// Blocks below largeLimit are allocated from shared mappings of blocks of one size class. A program that creates and frees tensors of many sizes then
 // uses little more memory than its tensors, which malloc does not guarantee for aligned blocks.
 // Size classes grow by an eighth, as in jemalloc (Evans, "A Scalable Concurrent malloc(3) Implementation", 2006). A class allocates from its oldest
-// slab with free blocks, so that younger ones become empty and are unmapped.
+// mapping with free blocks, so that younger ones become empty and are unmapped.
 
 const (
 	fineLimit  = 1024 // up to here a class for each multiple of alignment
 	finest     = fineLimit / alignment
 	perDoubled = 8
-	slabBytes  = 1 << 16 // minimum size of a slab
+	slabBytes  = 1 << 16 // minimum size of a mapping
 	pageBytes  = 1 << 12
 	spareBytes = 1 << 24 // free blocks that always may keep their memory
 )
@@ -30,12 +30,12 @@ var classes [finest + perDoubled*10]class // up to largeLimit
 // class hands out blocks of one size.
 type class struct {
 	sync.Mutex
-	open  slabHeap // slabs with free blocks, the oldest first
+	open  slabHeap // mappings with free blocks, the oldest first
 	made  int64
 	slabs map[*slab]struct{}
 }
 
-// slab is a mapping cut into blocks.
+// slab is a mapping that is divided into blocks.
 type slab struct {
 	class *class
 	base  unsafe.Pointer
@@ -104,7 +104,7 @@ func take(size int64) Block {
 	return Block{unsafe.Add(s.base, int64(n)*s.size), size, s}
 }
 
-// grow adds a slab.
+// grow adds a mapping.
 func (c *class) grow(blockSize int64) bool {
 	count := max(slabBytes/blockSize, min(16, (4<<20)/blockSize))
 	base := C.lt_map_slab(C.size_t(count * blockSize))
@@ -124,7 +124,7 @@ func (c *class) grow(blockSize int64) bool {
 	return true
 }
 
-// put returns a block to its slab, and pages to the system if free blocks hold many bytes.
+// put returns a block to its mapping, and pages to the system if free blocks hold many bytes.
 func (s *slab) put(data unsafe.Pointer) {
 	if s == &parents {
 		return
@@ -153,7 +153,7 @@ var trimming struct {
 // allowance is how many bytes free blocks may keep.
 func allowance() int64 { return max(spareBytes, spare()-memory.cached.Load()) }
 
-// trim returns the memory of free blocks back to the system: whole slabs, and the pages inside blocks of the others.
+// trim returns the memory of free blocks to the system: empty mappings, and the pages inside of blocks of the others.
 func trim() {
 	for i := range classes {
 		classes[i].trim()
@@ -172,7 +172,7 @@ func (c *class) trim() {
 	}
 }
 
-// drop unmaps a slab that is empty.
+// drop removes an empty mapping.
 func (c *class) drop(s *slab) {
 	heap.Remove(&c.open, s.at)
 	delete(c.slabs, s)

@@ -24,7 +24,7 @@ func TestFixedStorageKeepsItsBytes(t *testing.T) {
 }
 
 // A call on another thread may export the bytes, and end, between the check of a storage and the check of the calls in progress.
-func TestBytesThatAreLentMeanwhileStay(t *testing.T) {
+func TestBytesExportedConcurrentlyAreNotMoved(t *testing.T) {
 	before := UsedElsewhere
 	defer func() { UsedElsewhere = before }()
 	for name, move := range map[string]func(*Storage) error{
@@ -102,7 +102,7 @@ func TestAnAllocationCanBeMadeToFail(t *testing.T) {
 	require.Equal(t, before.InUse, MemoryStats().InUse)
 }
 
-func TestRefusedAllocationsAreNoPeak(t *testing.T) {
+func TestFailedAllocationsAreNoPeak(t *testing.T) {
 	ResetPeak()
 	before := MemoryStats().Peak
 	_, err := New("zeros", 1<<50, device.Host, false)
@@ -111,7 +111,7 @@ func TestRefusedAllocationsAreNoPeak(t *testing.T) {
 }
 
 // If two threads move the same bytes, one gets an error, which does not reset the state of the other's move.
-func TestMoveIsToldUntilItEnds(t *testing.T) {
+func TestMoveIsReportedUntilItEnds(t *testing.T) {
 	s, err := New("test", 64, device.Host, true)
 	require.NoError(t, err)
 	defer s.Release()
@@ -131,7 +131,7 @@ func TestMoveIsToldUntilItEnds(t *testing.T) {
 	require.False(t, s.Moving())
 }
 
-func TestDevicesWithoutAnAllocatorAreRefusedByName(t *testing.T) {
+func TestDevicesWithoutAnAllocatorAreRejectedByName(t *testing.T) {
 	for _, nbytes := range []int64{0, 8} {
 		_, err := New("zeros", nbytes, device.Device{Type: device.CUDA, Index: 1}, true)
 		require.ErrorContains(t, err, "zeros: cuda: no allocator; this build has cpu")
@@ -180,7 +180,7 @@ func (c *counting) Copy(_ device.Device, to, from unsafe.Pointer, nbytes int64) 
 	copy(c.live[to], c.live[from][:nbytes])
 }
 
-func TestAllocatorOfOnesOwn(t *testing.T) {
+func TestUserDefinedAllocator(t *testing.T) {
 	own := &counting{live: map[unsafe.Pointer][]byte{}}
 	Register(device.XLA, own)
 	defer Register(device.XLA, nil)

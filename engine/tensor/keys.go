@@ -87,8 +87,8 @@ func (t *Tensor) History() History {
 	return t.Behind().kind.history
 }
 
-// SetHistory returns the tensor another history, whose reference it takes over, in place of the one that it had. Nil leaves it without one, and
-// without the key.
+// SetHistory replaces the autograd metadata of the tensor, and takes ownership of the reference. With nil, the tensor has neither metadata nor the
+// dispatch key.
 func (t *Tensor) SetHistory(h History) {
 	if b := t.Behind(); b != t {
 		b.SetHistory(h)

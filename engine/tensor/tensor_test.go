@@ -138,7 +138,7 @@ func TestFailedAllocationsOfRecycledTensorsLoseNothing(t *testing.T) {
 }
 
 // A number whose shape changes is a tensor like others from then on; a change that is taken back leaves it a number.
-func TestNumberGivenAnotherShape(t *testing.T) {
+func TestScalarResizedToAnotherShape(t *testing.T) {
 	number, err := tensor.WrappedNumber(dtype.IntScalar(3))
 	require.NoError(t, err)
 	defer number.Release()
@@ -153,7 +153,7 @@ func TestNumberGivenAnotherShape(t *testing.T) {
 }
 
 // If two threads change a tensor's geometry, one gets an error, which does not reset the state of the other's change.
-func TestChangeIsToldUntilItEnds(t *testing.T) {
+func TestChangeIsReportedUntilItEnds(t *testing.T) {
 	x, err := tensor.Empty("test", []int64{4}, dtype.Float32, device.Host)
 	require.NoError(t, err)
 	defer x.Release()

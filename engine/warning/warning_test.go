@@ -30,7 +30,7 @@ func hear(t *testing.T, l *listener) {
 	t.Cleanup(func() { Serve(before) })
 }
 
-func TestHowOftenAKindIsGiven(t *testing.T) {
+func TestNumberOfReportsOfAWarning(t *testing.T) {
 	for _, c := range []struct {
 		often how
 		heard int // of two calls of each of two operators
@@ -46,7 +46,7 @@ func TestHowOftenAKindIsGiven(t *testing.T) {
 	}
 }
 
-func TestAlwaysGivesWhatIsGivenOnce(t *testing.T) {
+func TestAlwaysRepeatsWarnings(t *testing.T) {
 	l := new(listener)
 	hear(t, l)
 	k := &Kind{Name: "kind", often: once}
@@ -59,7 +59,7 @@ func TestAlwaysGivesWhatIsGivenOnce(t *testing.T) {
 	assert.Len(t, l.heard, 2)
 }
 
-func TestWhatIsRefusedOrNotHeardHasNotBeenGiven(t *testing.T) {
+func TestRejectedWarningsAreRepeated(t *testing.T) {
 	refusal := errors.New("no")
 	l := &listener{refuse: refusal}
 	hear(t, l)
@@ -74,7 +74,7 @@ func TestWhatIsRefusedOrNotHeardHasNotBeenGiven(t *testing.T) {
 	assert.Len(t, l.heard, 3)
 }
 
-func TestKindsAreDocumented(t *testing.T) {
+func TestTensorKindsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../docs/warnings.md")
 	require.NoError(t, err)
 	var rows, kinds []string

@@ -155,7 +155,7 @@ function grad(fn, given) {
 // ------------------------------------------------------------------------------------------------------------------------
 // products
 
-// What fn gives of the primals, and a function that multiplies a vector, which is like that result, with the Jacobian.
+// Returns the value of fn at the primals, and a function that multiplies a vector, with the structure of that value, with the Jacobian.
 function vjp(fn, primals, given) {
   checkFunction('func.vjp', fn);
   const { hasAux = false } = read('func.vjp', given, ['hasAux']);

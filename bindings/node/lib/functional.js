@@ -36,7 +36,7 @@ function vectors(op, v, like, what) {
   return list;
 }
 
-// What fn gives of the inputs, and the product of a vector, which is like that, with the Jacobian there.
+// Returns the value of fn at the inputs, and the product of a vector, with the structure of that value, with the Jacobian there.
 function vjp(fn, inputs, v, given) {
   const op = 'autograd.functional.vjp';
   checkFunction(op, fn);
@@ -48,7 +48,7 @@ function vjp(fn, inputs, v, given) {
   return [formed(outputs, Array.isArray(output), createGraph), formed(made, Array.isArray(inputs), createGraph)];
 }
 
-// What fn gives of the inputs, and the product of its Jacobian there with a vector, which is like the inputs.
+// Returns the value of fn at the inputs, and the product of its Jacobian there with a vector, with the structure of the inputs.
 function jvp(fn, inputs, v, given) {
   const op = 'autograd.functional.jvp';
   checkFunction(op, fn);

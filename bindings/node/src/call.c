@@ -428,7 +428,7 @@ static napi_value strings_result(napi_env env, const lt_value *r) {
   return made ? array : NULL;
 }
 
-// The result of a factory, with the requested names: an ellipsis represents none that it has.
+// The result of a factory, with the requested names: an ellipsis represents none of its dimensions.
 static napi_value named_result(napi_env env, lt_call *call, tensor_t *made) {
   bool whole = true;
   for (int64_t i = 0; i < call->name_count; i++) whole &= strcmp(call->names[i], "...") != 0;

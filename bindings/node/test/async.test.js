@@ -6,7 +6,7 @@ const { getEventListeners } = require('node:events');
 const { test } = require('node:test');
 const lt = require('..');
 
-test('asynchronous calls give what synchronous ones give', async () => {
+test('asynchronous calls return the same as synchronous ones', async () => {
   const a = lt.randn([50, 50]);
   assert.ok(lt.equal(await lt.mulAsync(a, a), lt.mul(a, a)));
   const { values, indices } = await lt.maxAsync(a, 1);
@@ -131,7 +131,7 @@ test('operands in an ArrayBuffer can be written, and taken away, meanwhile', asy
   assert.deepEqual([...shared], [8, 8, 8, 8]);
 });
 
-test('a rejected call tells where it was made', async () => {
+test('the stack of a rejected promise contains the call', async () => {
   async function caller(call) {
     await call();
   }
@@ -199,7 +199,7 @@ test('a call that fails before it begins leaves no listener', async () => {
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
-test('signals that lie do no harm', async () => {
+test('signals with wrong properties do no harm', async () => {
   const a = lt.zeros([4]);
   const listeners = [];
   const liar = { aborted: false, reason: 'because', addEventListener: (name, fn) => { fn(); listeners.push(fn); }, removeEventListener() { throw new Error('no'); } };
@@ -237,7 +237,7 @@ test('results of asynchronous calls belong to no scope', async () => {
   assert.deepEqual((await promise).shape, [2, 2]);
 });
 
-test('hooks that an asynchronous run meets have what AsyncLocalStorage has where it began', async () => {
+test('hooks of an asynchronous backward pass run in the AsyncLocalStorage context of its start', async () => {
   const storage = new AsyncLocalStorage();
   const seen = [];
   await storage.run('mine', async () => {
@@ -266,7 +266,7 @@ test('settled() is kept when calls are done with the tensors, also those that we
   await assert.rejects(lt.settled(3), { code: 'TENSOR_ERROR_TYPE', message: /^settled: / });
 });
 
-test('what an asynchronous call writes shows what it was until the call is done', async () => {
+test('tensors written by an asynchronous call are unchanged until it is done', async () => {
   const [a, out] = [lt.ones(300, 300), lt.zeros([0], { dtype: 'float32' })];
   const promise = lt.matmulAsync(a, a, { out });
   assert.deepEqual([out.shape, out.strides, out.dtype, out.numel, out.ndim, out.device, out.layout], [[0], [1], 'float32', 0, 1, 'cpu', 'strided']);
@@ -285,7 +285,7 @@ test('in-place forms off the event loop', async () => {
   assert.deepEqual(lent.toArray(), [1, 1]);
 });
 
-test('what a call writes to lent memory gets there though the tensor was disposed meanwhile', async () => {
+test('writes to external memory are stored even if the tensor was disposed in the meantime', async () => {
   const memory = new Float32Array(4);
   const lent = lt.asTensor(memory);
   const promises = [lt.addAsync(lt.ones(4), 1, { out: lent })];
@@ -322,7 +322,7 @@ const onLent = {
   'in place, a leaf': (t) => [t.requiresGrad_(), 'add_', [1]],
 };
 
-test('calls on memory of an ArrayBuffer give what they give at once', async () => {
+test('asynchronous calls on memory of an ArrayBuffer return the same as synchronous ones', async () => {
   for (const [name, of] of Object.entries(onLent)) {
     const outcome = async (suffix) => {
       const { array, t } = lent();
@@ -338,7 +338,7 @@ test('calls on memory of an ArrayBuffer give what they give at once', async () =
   }
 });
 
-test('what a call wrote goes to an ArrayBuffer in the modes that it was called in', async () => {
+test('results are copied to an ArrayBuffer under the modes of the call', async () => {
   const { array, t } = lent();
   t.requiresGrad_();
   let call;

@@ -44,7 +44,7 @@ test('numbers take part in promotion as their kind', () => {
   assert.deepEqual(lt.where(lt.gt(x, 2), 1, 0).toArray(), [[0, 1], [1, 0]]);
 });
 
-test('overloads are told apart by the arguments', () => {
+test('overloads are distinguished by the arguments', () => {
   assert.equal(x.max().toArray(), 5);
   const { values, indices } = x.max(1);
   assert.deepEqual([values.toArray(), indices.toArray()], [[5, 3], [1, 0]]);
@@ -88,7 +88,7 @@ test('out and in-place forms write to an existing tensor and return it', () => {
   assert.ok(filled.toArray().every((v) => v >= 1 && v < 1.5));
 });
 
-test('wrong arguments are refused with the argument, what it is and what it must be', () => {
+test('errors of wrong arguments name the argument, its type and the expected type', () => {
   const cases = [
     [() => lt.add(x), /add: argument 'other' \(a tensor or a number\) is missing/],
     [() => lt.add(x, 'a'), /argument 'other' must be a tensor or a number, not a string/],
@@ -120,7 +120,7 @@ test('errors of the library come as the kinds of JavaScript', () => {
   assert.throws(() => gone.shape, { code: 'TENSOR_ERROR_HANDLE' });
 });
 
-test('sizes can be given one by one', () => {
+test('sizes can be passed as separate arguments', () => {
   assert.deepEqual(lt.zeros(2, 3).shape, [2, 3]);
   assert.deepEqual(lt.rand(2n, 3, { dtype: 'float64' }).shape, [2, 3]);
   assert.deepEqual(x.reshape(4, 1).shape, [4, 1]);
@@ -133,7 +133,7 @@ test('sizes can be given one by one', () => {
   assert.throws(() => x.reshape(2, 2.5), { name: 'TypeError' });
 });
 
-test('more pieces than there can be tensors are refused before anything is made', () => {
+test('too many chunks are rejected before any is created', () => {
   const empty = lt.zeros([0, 3]);
   for (const pieces of [2 ** 31, 2 ** 53, 2n ** 62n]) {
     for (const split of [lt.chunk, lt.tensorSplit]) assert.throws(() => split(empty, pieces), { code: 'TENSOR_ERROR_MEMORY', message: /pieces are more than/ });
@@ -178,7 +178,7 @@ test('isTensor answers for every value', () => {
   }
 });
 
-test('generators and storages are objects of their own', () => {
+test('generators and storages are separate objects', () => {
   const g = lt.generatorNew();
   g.manualSeed(7);
   const first = lt.rand([4], { generator: g }).toArray();
@@ -191,7 +191,7 @@ test('generators and storages are objects of their own', () => {
   assert.throws(() => lt.rand([1], { generator: storage }), { name: 'TypeError' });
 });
 
-test('every function and method refuses values that no operator takes', () => {
+test('every function and method rejects unsupported values', () => {
   const handWritten = ['setAsyncThreads', 'getAsyncThreads', 'tensor', 'asTensor', 'float', 'slice', 'scope', 'isTensor', 'liveHandles', 'dtypeSize', 'Tensor', 'Storage', 'Generator', 'Node', 'Function', 'saveBytes', 'broadcastShapes', 'isStorage', 'settled', 'getPrintoptions', 'seed', 'initialSeed', 'getRngState', 'GradcheckError'];
   const functions = [];
   const walk = (object, path) => {

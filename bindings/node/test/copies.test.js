@@ -118,7 +118,7 @@ test('copies in a worker', async () => {
   assert.deepEqual(values, [4.5, 4.5]);
 });
 
-test('warnings are told by the copy whose call they are about', async () => {
+test('warnings are reported by the copy that made the call', async () => {
   const [first, second] = [copyIn(), copyIn()];
   const told = [];
   const listen = (warning) => told.push(warning.code);

@@ -20,7 +20,7 @@ test('gradients of functions, which have gradients', () => {
   assert.deepEqual(func.grad((x) => [x.sum(), 'more'], { hasAux: true })(vector(1))[1], 'more');
 });
 
-test('they depend on what else they are computed of', () => {
+test('derivatives depend on the other operands', () => {
   const w = lt.tensor([1.5, 2], { requiresGrad: true });
   func.grad((x) => x.mul(x).mul(w).sum())(vector(1, 2)).sum().backward();
   assert.deepEqual(w.grad.toArray(), [2, 4]);
@@ -48,7 +48,7 @@ test('products inside of others, of gradients and of examples', () => {
   assert.deepEqual([product.toArray(), product.requiresGrad], [[1, 1], false]);
 });
 
-test('products of what is written in place, and of functions with a backward', () => {
+test('products of tensors written in place, and of functions with a backward', () => {
   const push = (fn, ...rest) => func.jvp(fn, [vector(1, 2)], [vector(1, 10)], ...rest);
   assert.deepEqual(plain(push((x) => lt.zeros(2).add_(x).mul_(x))), [[1, 4], [2, 40]]);
   assert.deepEqual(plain(push((x) => [x.argmax(), x.mul(2)])), [[1, [2, 4]], [0, [2, 20]]]);
@@ -92,7 +92,7 @@ test('gradcheck finds derivatives that are wrong', () => {
   assert.equal(lt.autograd.gradcheck((t) => Wrong.apply(t), x, { raiseException: false }), false);
 });
 
-test('in-place operators give hooks what they are about to write over as it is', () => {
+test('in-place operators pass saved tensors to hooks before they overwrite them', () => {
   const packed = [];
   const x = lt.tensor([0.5, 2], { requiresGrad: true });
   const y = lt.autograd.savedTensorsHooks(
@@ -109,7 +109,7 @@ test('in-place operators give hooks what they are about to write over as it is',
   assert.ok(packed.some((values) => values[0] === 1 && values[1] === 4), JSON.stringify(packed));
 });
 
-test('what is computed again for a run in the place of what was saved', () => {
+test('checkpoints are recomputed in a backward pass', () => {
   // A checkpoint: the inputs are kept, and the intermediate results made again.
   class Checkpoint extends lt.autograd.Function {
     static forward(context, fn, x) {

@@ -28,18 +28,18 @@ for (const [name, make] of Object.entries(kinds))
     assert.deepEqual([back.names, back.requiresGrad, back.device, back.layout, back.dtype], [t.names, t.requiresGrad, t.device, t.layout, t.dtype]);
   });
 
-test('kinds, names and wanted gradients make tensors unequal', () => {
+test('tensor kinds, names and requiresGrad make tensors unequal', () => {
   const all = [lt.zeros([2, 3]), dense(), ...Object.values(kinds).map((make) => make())];
   for (const a of all) for (const b of all) if (a !== b) assert.notDeepStrictEqual(a, b);
 });
 
-test('options of tensor() come before what a clone had', () => {
+test('options of tensor() take precedence over the properties of a clone', () => {
   const clone = structuredClone(lt.ones([2], { requiresGrad: true, names: ['rows'] }));
   const made = lt.tensor(clone, { requiresGrad: false, dtype: 'float64' });
   assert.deepEqual([made.requiresGrad, made.names, made.dtype], [false, ['rows'], 'float64']);
 });
 
-test('what cannot be read is refused in the name of what was asked for', () => {
+test('errors of unreadable properties name the requested property', () => {
   const gone = dense();
   gone.dispose();
   assert.throws(() => gone.toArray(), { code: 'TENSOR_ERROR_HANDLE', message: /^toArray: .* has been disposed$/ });

@@ -124,7 +124,7 @@ function message(call) {
   return 'no error';
 }
 
-test('errors tell what numbers, arrays and memory are that are not taken', () => {
+test('errors describe rejected numbers, arrays and memory', () => {
   const t = lt.zeros([2, 3]);
   const numbers = [
     [NaN, 'NaN'],
@@ -154,7 +154,7 @@ test('errors tell what numbers, arrays and memory are that are not taken', () =>
   assert.match(message(() => lt.tensor(new Float32Array(4), { shape: [2n ** 62n, 4] })), /^tensor: the shape needs more bytes than there are of float32, and the array has 16$/);
 });
 
-test('errors of elements that cannot be had as such tell what gives them', () => {
+test('errors of unavailable elements name the function that returns them', () => {
   const t = lt.tensor([[1, 0], [0, 2.5]]);
   for (const method of ['toArray', 'toJSON', 'data']) {
     for (const sparse of [t.toSparse(), t.toSparseCsr()]) assert.match(message(() => sparse[method]()), new RegExp(`^${method} is not implemented for sparse_\\w+ tensors; toDense\\(\\) converts$`));

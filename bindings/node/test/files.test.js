@@ -51,7 +51,7 @@ test("PyTorch's file", () => {
   assert.equal(found.dtype, 'float32');
 });
 
-test('compact files hold what is seen of a storage', () => {
+test('compact files contain only the visible elements of a storage', () => {
   const big = lt.zeros([100000]);
   lt.save(big.at(lt.slice(0, 3)), at('whole.pt'));
   lt.save(big.at(lt.slice(0, 3)), at('compact.pt'), { compact: true });
@@ -120,7 +120,7 @@ test('URLs of files are paths', async () => {
   assert.throws(() => lt.load(new URL('http://localhost/a.pt')), { code: 'ERR_INVALID_URL_SCHEME' });
 });
 
-test('what cannot be saved or loaded is told, and leaves the old file and no handles', async () => {
+test('failures to save or load throw, keep the old file and leak no handles', async () => {
   lt.save([1], at('old.pt'));
   const before = readFileSync(at('old.pt'));
   const handles = lt.liveHandles();

@@ -129,7 +129,7 @@ test('off the event loop', async () => {
   await assert.rejects(y.backwardAsync(), /grad can be implicitly created only for scalar outputs/);
 });
 
-test('what a run off the event loop uses is not written meanwhile', async () => {
+test('tensors of a backward pass off the event loop are not written in the meantime', async () => {
   for (const size of [3, 100_000]) {
     const x = lt.full([size], lt.float(1.5)).requiresGrad_();
     const w = lt.full([size], lt.float(2)).requiresGrad_();
@@ -168,7 +168,7 @@ test('what a run off the event loop uses is not written meanwhile', async () => 
   }
 });
 
-test('a hook of a run off the event loop may write what the run has done with', async () => {
+test('a hook of an asynchronous backward pass may write tensors that the pass no longer needs', async () => {
   const x = leaf(1.5, 1.5);
   x.registerPostAccumulateGradHook((t) => {
     lt.noGrad(() => t.sub_(t.grad.mul(0.25)));
@@ -182,7 +182,7 @@ test('a hook of a run off the event loop may write what the run has done with', 
   await assert.rejects(y.sum().backwardAsync(), /has been modified by an inplace operation/);
 });
 
-test('what a graph needs outlives the scope that made it', async () => {
+test('tensors of a graph outlive the scope that created them', async () => {
   class Cube extends lt.autograd.Function {
     static forward(context, x) {
       context.saveForBackward(x);
@@ -207,7 +207,7 @@ test('what a graph needs outlives the scope that made it', async () => {
   }
 });
 
-test('what backward and grad do not take is said', () => {
+test('errors of backward and grad describe invalid arguments', () => {
   const x = leaf(1, 2);
   const says = (fn, message) => assert.throws(fn, { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message });
   says(() => x.backward(3), 'backward: the gradient must be a tensor, null or an array of these, not number');
@@ -221,7 +221,7 @@ test('what backward and grad do not take is said', () => {
   assert.deepEqual(x.grad.toArray(), [3, 3]);
 });
 
-test('what a graph holds is freed with its tensors', () => {
+test('objects of a graph are freed with its tensors', () => {
   const x = leaf(...Array(100).keys());
   const before = [lt.liveHandles(), lt.memoryStats().inUse];
   lt.scope(() => {

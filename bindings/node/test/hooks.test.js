@@ -185,7 +185,7 @@ test('a node is the same object with every look', () => {
   assert.throws(() => node.name, /has been disposed/);
 });
 
-test('what is no function, and what has no gradient, takes no hook', () => {
+test('hooks must be functions, and tensors without a gradient reject them', () => {
   const x = leaf(1);
   const before = lt.liveHandles();
   assert.throws(() => x.registerHook(3), { name: 'TypeError', message: /registerHook: the argument must be a function, not number/ });
@@ -222,7 +222,7 @@ test('a call with another default dtype does not wait for a run that waits for i
   assert.deepEqual(x.grad.toArray(), [6]);
 });
 
-test('the functions of hooks are freed with what they hang on', async () => {
+test('the functions of hooks are freed with their tensor or node', async () => {
   const { setFlagsFromString } = require('node:v8');
   setFlagsFromString('--expose-gc');
   const gc = require('node:vm').runInNewContext('gc');

@@ -29,13 +29,13 @@ test('elements that are copied in one loop stay within 300 MB', () => {
   assert.ok(resident('const all = lt.ones(400, 1_000_000, { dtype: "int8" }); for (const row of all) row.data({ copy: true })[0] += 1') < 800e6);
 });
 
-test('what the collector takes in a loop is given back in it', () => {
+test('memory of collected tensors is returned during a loop', () => {
   const few = resident('for (let i = 0; i < 1e6; i++) a.add(1)');
   const many = resident('for (let i = 0; i < 3e6; i++) a.add(1)');
   assert.ok(many < 1.5 * few, `${few} bytes, then ${many}`);
 });
 
-test('a disposed object is told from one that never was a tensor', () => {
+test('a disposed object is distinguished from one that never was a tensor', () => {
   const t = lt.tensor([1, 2]);
   t.dispose();
   t.dispose();
@@ -46,7 +46,7 @@ test('a disposed object is told from one that never was a tensor', () => {
   assert.equal(lt.isTensor(Object.create(null)), false);
 });
 
-test('what no array can hold is a RangeError', () => {
+test('tensors too large for an array throw a RangeError', () => {
   const long = lt.zeros([113_000_000], { dtype: 'int8' });
   assert.throws(() => long.toArray(), { name: 'RangeError', message: /dimension 0 has 113000000 elements.*data\(\)/ });
   assert.throws(() => JSON.stringify(long), RangeError);

@@ -89,7 +89,7 @@ test('storages: bytes, parts, files and shared memory', () => {
   assert.throws(() => shared.pinMemory(), { message: /accelerator/ });
 });
 
-test('memory is told by dtype and limited', () => {
+test('memory is reported by dtype and limited', () => {
   const before = lt.memoryStatsOf(lt.int16);
   const t = lt.zeros([10], { dtype: lt.int16 });
   const now = lt.memoryStatsOf(lt.int16);
@@ -135,7 +135,7 @@ test('data() shares contiguous memory and copies the rest', () => {
   assert.throws(() => lt.zeros([2], { device: 'meta' }).data(), { code: 'TENSOR_ERROR_RUNTIME' });
 });
 
-test('tensors over memory that data() has given out share it, and are freed', async () => {
+test('tensors over memory returned by data() share it, and are freed', async () => {
   const handles = await settle(0);
   (() => {
     for (let i = 0; i < 100; i++) {
@@ -152,7 +152,7 @@ test('tensors over memory that data() has given out share it, and are freed', as
   assert.equal(await settle(handles), handles);
 });
 
-test('data({ copy: true }) is memory of its own', () => {
+test('data({ copy: true }) returns separate memory', () => {
   const t = lt.tensor([1.5, 2]);
   const copy = t.data({ copy: true });
   copy[0] = 7;
@@ -162,7 +162,7 @@ test('data({ copy: true }) is memory of its own', () => {
   assert.throws(() => t.data({ dim: 1 }), { name: 'TypeError', message: /^data: there is no option 'dim'/ });
 });
 
-test('memory given out outlives dispose()', async () => {
+test('memory returned by data() outlives dispose()', async () => {
   const before = await settle(0);
   (() => {
     const t = lt.tensor([1, 2.5]);
@@ -176,7 +176,7 @@ test('memory given out outlives dispose()', async () => {
   assert.equal(await settle(before), before);
 });
 
-test('memory given out stays where it is', () => {
+test('memory returned by data() is not moved', () => {
   const t = lt.zeros([1 << 20]);
   const data = t.data();
   assert.throws(() => t.resize_([1 << 22]), { code: 'TENSOR_ERROR_RUNTIME', message: /not resizable/ });
@@ -248,7 +248,7 @@ test('nothing uses memory that WebAssembly has taken back', async () => {
   assert.throws(() => lt.tensor(array), { code: 'TENSOR_ERROR_HANDLE' });
 });
 
-test('what a call writes to memory that grows meanwhile is there, or the promise is rejected', async () => {
+test('writes to memory that grows in the meantime are stored, or the promise is rejected', async () => {
   const shared = new WebAssembly.Memory({ initial: 1, maximum: 4, shared: true });
   const written = lt.asTensor(new Float32Array(shared.buffer, 0, 8)).add_Async(2);
   shared.grow(1);
@@ -320,7 +320,7 @@ test('resizable buffers are copied', () => {
   assert.deepEqual(lt.tensor(shrunk).shape, [0]);
 });
 
-test('arrays are what the runtime says, not what their properties say', () => {
+test('arrays are recognized by the runtime, not by their properties', () => {
   const lying = new Float32Array([1, 2]);
   for (const [name, value] of Object.entries({ length: 1e9, byteLength: 4e9, byteOffset: 64, buffer: new ArrayBuffer(1), constructor: Float64Array })) {
     Object.defineProperty(lying, name, { value });
@@ -423,7 +423,7 @@ for (const [name, made] of Object.entries(loops)) {
   });
 }
 
-test('memory given out is found when the event loop turns', () => {
+test('memory returned by data() is found in later turns of the event loop', () => {
   const most = measured(`
     let most = 0;
     (async () => {
@@ -478,7 +478,7 @@ test('the bytes of a storage count once, until the last tensor over them is gone
   array.dispose();
 });
 
-test('data() gives the same memory again without another array for it', () => {
+test('data() returns the same memory again without another array', () => {
   const t = lt.zeros([16]);
   const data = t.data();
   assert.equal(t.data().buffer, data.buffer);
@@ -489,7 +489,7 @@ test('data() gives the same memory again without another array for it', () => {
   assert.deepEqual([...data.subarray(0, 9)], [3, 3, 3, 3, 3, 3, 3, 3, 0]);
 });
 
-test('scope disposes what was made and not returned', () => {
+test('scope disposes tensors that were created and not returned', () => {
   const handles = lt.liveHandles();
   let lost;
   const kept = lt.scope(() => {

@@ -55,7 +55,7 @@ test('every method that the declarations promise exists', () => {
   for (const name of names) assert.equal(typeof lt.Tensor.prototype[name], 'function', name);
 });
 
-test('functions have the names and lengths of what they are', () => {
+test('functions have meaningful names and lengths', () => {
   const cases = [[lt.add, 'add', 2], [lt.Tensor.prototype.add, 'add', 1], [lt.Tensor.prototype.add_, 'add_', 1], [lt.zeros, 'zeros', 1], [lt.addAsync, 'addAsync', 2], [lt.special.zeta, 'zeta', 2]];
   for (const [fn, name, length] of cases) assert.deepEqual([fn.name, fn.length], [name, length]);
 });

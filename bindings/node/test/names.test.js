@@ -6,7 +6,7 @@ const lt = require('..');
 
 const named = (...names) => lt.arange(24).reshape([2, 3, 4]).rename_(names);
 
-test('names of what is made', () => {
+test('names of created tensors', () => {
   assert.deepEqual(lt.zeros([2, 3], { names: ['N', null] }).names, ['N', null]);
   assert.deepEqual(lt.randn([2], { names: ['N'], dtype: 'float64' }).names, ['N']);
   const x = lt.tensor([1.5, 2.5], { names: ['a'], requiresGrad: true });
@@ -18,7 +18,7 @@ test('names of what is made', () => {
   assert.throws(() => lt.ones(2).add(1, { names: ['N'] }), { name: 'TypeError', message: /no argument 'names'/ });
 });
 
-test('names of what is made asynchronously', async () => {
+test('names of asynchronously created tensors', async () => {
   assert.deepEqual((await lt.zerosAsync([2], { names: ['N'] })).names, ['N']);
 });
 

@@ -48,7 +48,7 @@ function answer(call) {
   return call.id + textOf(result, call.returns[0], call.values);
 }
 
-test('every operator answers as in Python', () => {
+test('every operator returns the same as in Python', () => {
   const wrong = [];
   for (const call of recordedCalls()) {
     let got;

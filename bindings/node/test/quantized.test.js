@@ -19,14 +19,14 @@ test('numbers become integers and back', () => {
   assert.match(String(q), /size=\(2, 2\), dtype=torch\.quint8,\n {7}quantization_scheme=torch\.per_tensor_affine, scale=0\.1, zero_point=10\)$/);
 });
 
-test('channels have scales of their own', () => {
+test('channels have separate scales', () => {
   const q = lt.quantizePerChannel(lt.ones([2, 1]), lt.tensor([0.5, 0.25]), lt.tensor([0n, 1n]), 0, 'qint8');
   assert.deepEqual(q.intRepr().toArray(), [[2], [5]]);
   assert.deepEqual(q.qPerChannelScales().toArray(), [0.5, 0.25]);
   assert.equal(Number(q.t().qPerChannelAxis()), 1);
 });
 
-test('arithmetic has a quantizer of its own, and others refuse by name', () => {
+test('arithmetic has a separate quantizer, and other operators are rejected by name', () => {
   const q = quantized();
   assert.deepEqual(lt.quantized.add(q, q, 0.2, 10).intRepr().toArray(), [[0, 13], [35, 255]]);
   assert.throws(() => q.add(q), /add is not implemented for quantized tensors; dequantize\(\) converts/);

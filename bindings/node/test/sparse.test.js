@@ -27,7 +27,7 @@ test('sparse tensors are made of parts, which are checked', () => {
   assert.throws(() => lt.sparseCompressedTensor([0, 2], [1, 1], values, { size: [1, 2], layout: 'sparse_csr' }), /colIndices must rise/);
 });
 
-test('they compute, and refuse by name', () => {
+test('sparse tensors compute, and unsupported operators are rejected by name', () => {
   const s = dense().toSparseCsr();
   assert.deepEqual(s.matmul(lt.ones([3, 2])).toArray(), [[2, 2], [3, 3]]);
   assert.deepEqual(s.add(s).toDense().toArray(), [[0, 4, 0], [6, 0, 0]]);
@@ -43,7 +43,7 @@ test('gradients reach the values', () => {
   assert.deepEqual(s.grad.values().toArray(), [2, 2]);
 });
 
-test('hooks are given sparse gradients, and sparse tensors refuse names', () => {
+test('hooks receive sparse gradients, and sparse tensors reject names', () => {
   const s = dense().toSparse();
   s.requiresGrad = true;
   const seen = [];

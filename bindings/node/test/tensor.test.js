@@ -5,7 +5,7 @@ const { test } = require('node:test');
 const { inspect } = require('node:util');
 const lt = require('..');
 
-test('a tensor tells its geometry', () => {
+test('a tensor returns its geometry', () => {
   const t = lt.zeros([2, 3], { dtype: lt.float64 });
   assert.deepEqual(t.shape, [2, 3]);
   assert.deepEqual(t.strides, [3, 1]);
@@ -62,7 +62,7 @@ test('a dtype can be asked for', () => {
   assert.deepEqual(lt.tensor([1, 2, 3, 4], { shape: [2, 2] }).shape, [2, 2]);
 });
 
-test('data that makes no tensor is refused with the reason', () => {
+test('invalid data is rejected with the reason', () => {
   assert.throws(() => lt.tensor([[1, 2], [3]]), { name: 'RangeError', code: 'TENSOR_ERROR_VALUE', message: /expected sequence of length 2 at dim 1 \(got 1 at position 1\)/ });
   assert.throws(() => lt.tensor([[1], 2]), { code: 'TENSOR_ERROR_TYPE', message: /not a sequence: expected one at dim 1 \(got float at position 1\)/ });
   assert.throws(() => lt.tensor([1, 'a']), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message: /the text 'a' is not a number/ });
@@ -88,7 +88,7 @@ test('names of devices and dtypes have no NUL characters', () => {
   assert.equal(lt.tensor(Array.from({ length: 128 }).reduce((inner) => [inner], 1)).shape.length, 128);
 });
 
-test('arrays that hold themselves, or text for numbers, are refused', () => {
+test('arrays that contain themselves, or strings for numbers, are rejected', () => {
   const circle = [1];
   circle[0] = circle;
   assert.throws(() => lt.tensor(circle), { name: 'RangeError', message: /more than 128 dimensions; does it contain itself/ });
@@ -123,7 +123,7 @@ test('numbers of several kinds keep their values, whatever their order', () => {
   }
 });
 
-test('irregular arrays are refused with the place', () => {
+test('irregular arrays are rejected with the position', () => {
   const ragged = (data, text) => assert.throws(() => lt.tensor(data), { name: 'RangeError', code: 'TENSOR_ERROR_VALUE', message: text });
   ragged([[1, 2], [3, 4], [5]], /length 2 at dim 1 \(got 1 at position 2\)/);
   ragged([[[1], [2]], [[3], [4, 5]]], /length 1 at dim 2 \(got 2 at position 1\)/);

@@ -36,7 +36,7 @@ test('workers compute side by side with the main thread and end cleanly', async 
   }
 });
 
-test('what a worker made is freed when it ends', async () => {
+test('tensors of a worker are freed when it ends', async () => {
   const before = lt.liveHandles();
   await run(`const lt = require(${home}); globalThis.keep = [lt.zeros([9]), lt.asTensor(new Float32Array(9)), lt.zeros([9]).data()];`);
   assert.equal(lt.liveHandles(), before);
@@ -164,7 +164,7 @@ test('a package that cannot be loaded says so, and can be loaded later', () => {
   assert.deepEqual(end(source), { status: 0, signal: null, stdout: 'not now\n1\n', stderr: '' });
 });
 
-test('Node that is built for musl is told', () => {
+test('Node built for musl is recognized', () => {
   const source = `
     process.report.getReport = () => ({ header: {} });
     Object.defineProperty(Object.prototype, 'linalg', { set() { throw new RangeError('no such library'); } });

@@ -103,7 +103,7 @@ def test_transforms_subclasses_and_devices():
         (lambda: torch.ones(2, 3).to_sparse_csr(), r"to_dense\(\) converts"),
     ],
 )
-def test_refusals(make, fact):
+def test_errors(make, fact):
     with pytest.raises((RuntimeError, NotImplementedError), match=fact):
         rearrange(make(), "a b -> (a b)")
 

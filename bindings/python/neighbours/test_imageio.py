@@ -14,6 +14,6 @@ def test_there_and_back(tmp_path, t):
     assert torch.tensor(iio.imread(tmp_path / "a.png")).equal(t)
 
 
-def test_what_is_no_picture(tmp_path):
+def test_tensors_that_are_no_pictures(tmp_path):
     with pytest.raises((RuntimeError, TypeError), match="detach"):
         iio.imwrite(tmp_path / "a.png", torch.ones(2, 2, requires_grad=True))

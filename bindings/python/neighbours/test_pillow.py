@@ -63,7 +63,7 @@ def test_a_tensor_of_a_picture_is_a_copy_that_can_be_written():
         (lambda: torch.ones(2, 2, dtype=torch.bfloat16), "bfloat16|no attribute '__array_interface__'"),
     ],
 )
-def test_what_is_no_picture(make, fact):
+def test_tensors_that_are_no_pictures(make, fact):
     with pytest.raises((RuntimeError, TypeError, AttributeError), match=fact):
         Image.fromarray(make())
 

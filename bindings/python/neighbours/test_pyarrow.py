@@ -55,7 +55,7 @@ def test_what_becomes_no_array(make, fact):
         pa.array(make())
 
 
-def test_nulls_are_refused():
+def test_nulls_are_rejected():
     with pytest.raises(ValueError, match="1 of 2 elements are null"):
         torch.from_arrow(pa.array([1, None]))
 

@@ -12,7 +12,7 @@ def in_use():
     """Handles and bytes. What is there by now is not looked at again, so that a test is as quick as its own objects are few."""
     gc.collect()
     gc.freeze()
-    torch.zeros(1)  # a call lets the library release what was freed
+    torch.zeros(1)  # a call makes the library release freed objects
     return _library.live_handles(), torch.memory_stats().in_use
 
 

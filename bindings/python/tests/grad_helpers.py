@@ -11,5 +11,5 @@ def leaf(*values, dtype=torch.float32):
 
 def in_use():
     gc.collect()
-    torch.zeros(1)  # a call lets the library release what was freed
+    torch.zeros(1)  # a call makes the library release freed objects
     return torch.memory_stats().in_use

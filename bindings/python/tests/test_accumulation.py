@@ -24,7 +24,7 @@ def along(i, z):
     return i.reshape(-1, *[1] * (z.dim() - 1)).expand(TERMS, *z.shape[1:])
 
 
-# What adds TERMS ones at one place of a tensor of two rows, of sizes and a dtype that are given.
+# Functions that add TERMS ones at one position of a tensor of two rows, of given sizes and dtype.
 SUMS = {
     "index_add": lambda z, i: z.index_add(0, i, ones(z)),
     "index_add_": lambda z, i: z.index_add_(0, i, ones(z)),
@@ -166,7 +166,7 @@ def test_gradients_of_embeddings_are_sparse_where_they_are_asked_to_be(name):
     assert torch.equal(kept.to_dense(), dense.grad)
     SPARSE[name](w, i).pow(2).sum().backward()  # entries are added to entries
     assert w.grad.is_sparse and torch.equal(w.grad.to_dense(), 2 * dense.grad)
-    i[0] = 2  # the gradient has indices of its own
+    i[0] = 2  # the gradient has separate indices
     assert torch.equal(w.grad.to_dense(), 2 * dense.grad)
     (w * 2).sum().backward()  # a strided gradient makes the sum strided
     assert w.grad.layout == torch.strided and torch.equal(w.grad, 2 * dense.grad + 2)

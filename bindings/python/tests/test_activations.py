@@ -199,7 +199,7 @@ def test_in_place_keeps_the_gradient():
 
 
 @pytest.mark.parametrize("name", ["leaky_relu", "elu", "celu"])
-def test_in_place_refuses_the_gradient_of_negative_slopes(name):
+def test_in_place_rejects_the_gradient_of_negative_slopes(name):
     x = torch.tensor([-0.5, 2.0], requires_grad=True)
     y = getattr(F, name)(x * 1, -0.5, inplace=True)
     with pytest.raises(RuntimeError, match="negative slope, -0.5"):

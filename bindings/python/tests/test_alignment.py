@@ -79,7 +79,7 @@ def test_any_number_of_states_and_classes(classes, dtype):  # either side of vec
     assert torch.allclose(mine[:, fits], other[:, fits], **close)
 
 
-def test_logarithms_far_apart():
+def test_logarithms_with_a_large_difference():
     logs = torch.full((3, 1, 4), -2000.0, dtype=torch.float64)
     logs[:, :, 1] = -1e-3
     assert F.ctc_loss(logs, torch.tensor([[1]]), (3,), (1,)).item() == pytest.approx(3e-3, rel=1e-12)
@@ -147,7 +147,7 @@ def test_the_same_bits_on_any_number_of_threads():
     assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
 
 
-def test_refusals_and_meta():
+def test_errors_and_meta_tensors():
     logs, target = torch.zeros(4, 2, 3), torch.tensor([[1, 2], [1, 1]])
     for call, text in [
         (lambda: F.ctc_loss(logs, target, (4, 5), (2, 2)), "at most 4.*5"),

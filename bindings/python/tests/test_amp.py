@@ -347,7 +347,7 @@ def test_scaler_state_and_pickles():
         other.load_state_dict({})
 
 
-def test_scaler_refuses_and_passes():
+def test_scaler_rejects_wrong_use_and_passes_calls_on():
     scaler = torch.amp.GradScaler("cpu")
     t = torch.ones(1)
     made = scaler.scale([t, (t,)])

@@ -211,7 +211,7 @@ def test_promotion_of_numbers(name, shape):
         assert xp.add(x, 0.5).dtype is xp.float32 and xp.add(x, 1j).dtype is xp.complex64
 
 
-def test_promotion_is_refused_without_tensors_and_beyond_the_dtype():
+def test_promotion_is_rejected_without_tensors_and_beyond_the_dtype():
     for function in (xp.sum, xp.prod, xp.cumulative_sum):
         with pytest.raises(TypeError, match=r"\(\): argument 'x' must be Tensor, not ndarray"):
             function(np.ones(3))
@@ -360,7 +360,7 @@ def t(values, name=None):
 
 
 GRID = t([[0, 1, 2], [3, 4, 5]])
-# What is called, and what it gives: the elements, and the dtype.
+# A call, and the elements and the dtype of its result.
 RESULTS = {
     "arange leads away": (lambda: xp.arange(5, 0), [], "int64"),
     "arange of a stop": (lambda: xp.arange(2.5), [0.0, 1.0, 2.0], "float32"),
@@ -491,7 +491,7 @@ def test_shapes(name):
     assert call().shape == expected
 
 
-def test_functions_of_several_arrays_give_tuples():
+def test_functions_of_several_arrays_return_tuples():
     assert xp.broadcast_shapes((2, 1), (3,), ()) == (2, 3) and xp.broadcast_shapes() == xp.meshgrid() == xp.broadcast_arrays() == ()
     for found in (xp.meshgrid(t([1, 2]), indexing="ij"), xp.broadcast_arrays(t(1)), xp.unstack(GRID), xp.nonzero(GRID)):
         assert type(found) is tuple
@@ -539,7 +539,7 @@ def test_asarray_shares_and_copies():
     array = np.arange(3)
     assert xp.asarray(array).data_ptr() == xp.asarray(array, copy=False).data_ptr() == array.ctypes.data != xp.asarray(array, copy=True).data_ptr()
     leaf = torch.ones(2, requires_grad=True)
-    assert xp.asarray(leaf * 2).requires_grad  # the history stays
+    assert xp.asarray(leaf * 2).requires_grad  # the autograd graph is kept
     for obj, options in ((x, {"dtype": xp.float64}), ([1], {}), (1, {}), (array, {"dtype": xp.float64})):
         with pytest.raises(ValueError, match="copy=False"):
             xp.asarray(obj, copy=False, **options)
@@ -566,7 +566,7 @@ class Old:
         return self.array.__dlpack_device__()
 
 
-def test_from_dlpack_copies_what_older_producers_share():
+def test_from_dlpack_copies_memory_of_older_producers():
     array = np.arange(3)
     assert xp.from_dlpack(Old(array)).data_ptr() == array.ctypes.data != xp.from_dlpack(Old(array), copy=True).data_ptr()
     assert xp.from_dlpack(Old(array), copy=True).tolist() == [0, 1, 2]
@@ -634,7 +634,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refusals(name):
+def test_errors(name):
     error, call, text = REFUSALS[name]
     with pytest.raises(error, match=text):
         call()

@@ -89,7 +89,7 @@ def test_in_place_keeps_dtype_and_object():
 
 
 @pytest.mark.parametrize("name", ("iadd", "isub", "imul", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor"))
-def test_in_place_refuses_numbers_that_the_dtype_does_not_hold(name):
+def test_in_place_rejects_numbers_that_the_dtype_does_not_hold(name):
     x = array([1, 2], "int8")
     with pytest.raises(OverflowError, match="1000 is beyond torch.int8"):
         getattr(operator, name)(x, 1000)
@@ -172,7 +172,7 @@ COMPUTED = {
 
 
 @pytest.mark.parametrize("name", COMPUTED)
-def test_what_is_computed_of_arrays_is_one(name):
+def test_results_of_arrays_are_arrays(name):
     values = [[1.0, 2.0], [3.0, 5.0]]
     found = COMPUTED[name](array(values))
     wanted = COMPUTED[name](torch.tensor(values))
@@ -189,7 +189,7 @@ def test_several_results_and_those_of_lists():
     assert type(plain) is torch.Tensor and type(first) is type(second) is Array
 
 
-def test_what_was_given_stays_what_it_is():
+def test_arguments_are_unchanged():
     plain, made = torch.zeros(2), array([1.0, 2.0])
     assert torch.exp(made, out=plain) is plain and type(plain) is torch.Tensor
     assert plain.add_(made) is plain and type(plain) is torch.Tensor
@@ -202,7 +202,7 @@ def test_what_was_given_stays_what_it_is():
     assert made.to(torch.float32) is made
 
 
-def test_asarray_of_a_tensor_shares_memory_and_history():
+def test_asarray_of_a_tensor_shares_memory_and_autograd_graph():
     plain = torch.tensor([1.0, 2.0], requires_grad=True)
     made = xp.asarray(plain)
     assert type(made) is Array and type(plain) is torch.Tensor and made.data_ptr() == plain.data_ptr() and made.requires_grad
@@ -264,7 +264,7 @@ class PerElement(torch.autograd.Function):
         return grad.expand(x.shape) / x.size
 
 
-def test_what_functions_and_checkpoints_save_stays_an_array():
+def test_tensors_saved_by_functions_and_checkpoints_stay_arrays():
     x = xp.ones(4).requires_grad_()
     PerElement.apply(x).backward()
     assert x.grad.tolist() == [0.25] * 4
@@ -310,7 +310,7 @@ def test_arrays_in_files(tmp_path):
     assert np.load(tmp_path / "x.npy").tolist() == [1.0, 2.0]
 
 
-def test_arrays_beside_other_objects():
+def test_arrays_with_other_objects():
     x = array([1.0, 2.0])
     assert (x + np.ones(2, np.float32)).tolist() == [2.0, 3.0] and (np.ones(2, np.float32) + x).tolist() == [2.0, 3.0]
     endless, narrow = array([inf]), array([1, 2], "int8")

@@ -80,7 +80,7 @@ def test_unknown_count_of_nulls_without_a_bitmap():
         (lambda: [1, 2], TypeError, "list"),
     ],
 )
-def test_what_cannot_be_taken(make, error, fact):
+def test_arguments_that_cannot_be_converted(make, error, fact):
     with pytest.raises(error, match=fact):
         torch.from_arrow(make())
 

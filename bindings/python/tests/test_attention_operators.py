@@ -55,7 +55,7 @@ MASKS = {
 @pytest.mark.parametrize("queries", [1, 8, 9, 127, 128, 129, 257])
 @pytest.mark.parametrize("keys", [1, 15, 17, 255, 256, 257, 513])
 @pytest.mark.parametrize("mask", [*MASKS, "causal"])
-def test_tiles_make_what_all_weights_make(queries, keys, mask):
+def test_tiles_match_the_full_matrix_of_weights(queries, keys, mask):
     q, k, v = values(2, queries, 20), values(2, keys, 20, start=1), values(2, keys, 5, start=2)
     m = None if mask == "causal" else MASKS[mask](queries, keys)
     given = values(2, queries, 5, start=3)
@@ -65,8 +65,8 @@ def test_tiles_make_what_all_weights_make(queries, keys, mask):
         assert close(a, b, 1e-11)
 
 
-# On both sides of what is packed, of results alone (704 columns of float32 or 352 of float64) and of gradients, with whole panels and
-# parts of them.
+# Sizes below and above the limits of packing, of results alone (704 columns of float32 or 352 of float64) and of gradients, with complete packed
+# panels and parts of them.
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-3), (torch.float64, 1e-11)])
 @pytest.mark.parametrize("widths", [(33, 70), (64, 96), (96, 96), (160, 192), (170, 180), (224, 224), (256, 256), (432, 416), (448, 448)])
@@ -85,7 +85,7 @@ def test_any_width(widths, mask, dtype, tolerance):
         assert close(a, b, tolerance)
 
 
-# On both sides of the queries that keys are packed for, and of those at their end that take no panels.
+# Numbers of queries below and above the limit of packing keys, and remainders without packed panels.
 @pytest.mark.slow
 @pytest.mark.parametrize("queries", [1023, 1024, 1025, 1032, 1033, 2049])
 @pytest.mark.parametrize("mask", [*MASKS, "causal"])
@@ -155,7 +155,7 @@ def test_any_strides(lay):
         assert torch.equal(a, b)
 
 
-def test_a_result_lies_as_the_queries_do():
+def test_a_result_has_the_layout_of_the_queries():
     q = values(2, 5, 3, 8).transpose(1, 2)
     assert attend(q, q, q).stride() == q.stride()
     assert attend(q, q, q[..., :4]).is_contiguous()
@@ -294,7 +294,7 @@ def test_dropout_leaves_weights_out():
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(call, text):
+def test_mismatches_are_rejected(call, text):
     with pytest.raises(RuntimeError, match=text):
         call(torch.zeros(2, 2, 3, 3))
 
@@ -386,7 +386,7 @@ def test_separate_projections():
         (lambda x, w: multi_head(x, x, x, 2, w, None, w[:4], None, static_k=x), "static_k must have sizes"),
     ],
 )
-def test_what_heads_refuse(call, text):
+def test_errors_of_heads(call, text):
     with pytest.raises(RuntimeError, match=text):
         call(torch.zeros(3, 2, 4), torch.zeros(12, 4))
 

@@ -93,7 +93,7 @@ def test_views_and_in_place():
     assert close(torch.autograd.grad(torch.stack(a.unbind())[::2].sum(), a)[0], [1, 0, 1, 0])
 
 
-def test_what_in_place_refuses():
+def test_errors_of_in_place_operators():
     a = leaf(1, 2)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
         a.add_(1)
@@ -155,7 +155,7 @@ def test_runs():
 
 
 @pytest.mark.parametrize("truth", [True, 1, 2, torch.tensor(True), torch.tensor(1)])
-def test_integers_switch_what_backward_does(truth):
+def test_integer_arguments_select_the_backward(truth):
     x = torch.ones(3, requires_grad=True)
     for false in (False, 0, torch.tensor(0)):
         assert not torch.autograd.grad((x * x).sum(), x, create_graph=false)[0].requires_grad
@@ -221,7 +221,7 @@ def test_modes():
     assert b.detach_() is b and b.is_leaf and not b.requires_grad
 
 
-def test_what_has_no_gradient():
+def test_arguments_without_a_gradient():
     with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
         torch.ones(3, dtype=torch.int64, requires_grad=True)
     a = leaf(1, 2)
@@ -239,7 +239,7 @@ def test_what_has_no_gradient():
     assert torch.autograd.grad(torch.igamma(a.detach(), a).sum(), a)[0].shape == (2,)
 
 
-def test_what_writes_over_ends_a_history():
+def test_overwriting_a_tensor_detaches_it_from_its_graph():
     """Nothing flows back through a comparison in place, or what draws numbers."""
     a = leaf(1, 2)
     b = leaf(2, 2)
@@ -311,7 +311,7 @@ def test_second_order_through_a_changed_view():
     assert close(torch.autograd.grad(g.sum(), w)[0], [100])
 
 
-def test_plain_views_follow_the_history_of_their_memory():
+def test_plain_views_follow_the_graph_of_their_memory():
     w = leaf(2, 3)
     base = torch.ones(2, 3, dtype=torch.float64)
     row, column, turned = base[0, :2], base[:, 0], base.t()
@@ -338,7 +338,7 @@ def test_plain_views_follow_the_history_of_their_memory():
     assert view.requires_grad and not early.requires_grad and close(torch.autograd.grad(view.sum(), w)[0], [1, 1])
 
 
-def test_what_is_detached_has_no_history_of_others():
+def test_detached_tensors_do_not_join_the_graph_of_others():
     w = leaf(2, 3)
     apart = w.detach()
     apart.mul_(w.detach() * 1).mul_(w.clone())
@@ -364,7 +364,7 @@ def test_threads_share_leaves():
     assert a.grad.tolist() == [400] * 100
 
 
-def test_numpy_is_refused_what_requires_a_gradient():
+def test_numpy_rejects_tensors_that_require_grad():
     pytest.importorskip("numpy")
     with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
         leaf(1).numpy()
@@ -402,7 +402,7 @@ def test_geometry_in_place_is_freed():
     assert torch.memory_stats().in_use == before
 
 
-def test_views_made_of_what_tensors_say():
+def test_views_by_the_metadata_of_other_tensors():
     """The tensors may be gone, or hold other numbers, when the gradient is viewed alike."""
     a = leaf(1, 2, 3, 4)
     start, at = torch.tensor(1), torch.tensor([1, 3])

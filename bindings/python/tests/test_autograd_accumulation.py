@@ -135,7 +135,7 @@ def test_gradients_of_views_whose_elements_share_memory(name):
 
 
 @pytest.mark.parametrize(("name", "most"), [("numbers", 1), ("a mask", 1.6), ("a mask's elements", 1.6)])
-def test_gradients_of_an_index_lie_where_it_leads(name, most):
+def test_gradients_of_an_index_are_at_its_positions(name, most):
     programs = {
         "numbers": lambda x: x[torch.arange(0, LENGTH, 2)],
         "a mask": lambda x: x[x > 0.5],
@@ -305,7 +305,7 @@ def test_leaves_that_a_failing_run_has_come_to_keep_their_gradients():
     assert x.grad is None and torch.equal(w.grad, torch.e * torch.ones(2))
 
 
-def test_a_rectifier_does_not_change_with_what_it_gives():
+def test_a_rectifier_does_not_depend_on_its_output():
     x = torch.tensor([-1.0, 2.0], dtype=torch.float64, requires_grad=True)
     y = x.relu()
     y.retain_grad()
@@ -323,7 +323,7 @@ def test_results_without_gradients_at_the_end_are_not_counted():
         assert seen == [(1, 1)] and made.grad_fn(torch.ones_like(made)).shape == (2, 2)
 
 
-def test_views_of_what_a_function_made_as_a_view_are_not_written_to():
+def test_views_of_views_by_custom_functions_reject_writes():
     class View(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -353,7 +353,7 @@ def test_gradients_that_lead_back_to_their_leaf_are_added():
     x.grad = None
 
 
-def test_hooks_that_pop_themselves_save_what_they_are_given():
+def test_hooks_that_pop_themselves_save_their_argument():
     x = torch.ones(3, requires_grad=True)
     popped = []
 
@@ -393,7 +393,7 @@ def test_a_strided_gradient_makes_a_sparse_one_another_tensor():
 
 
 @pytest.mark.parametrize("of", [torch.int64, torch.bool, torch.float16, torch.float64])
-def test_a_seed_has_the_dtype_of_what_it_begins_at(of):
+def test_an_initial_gradient_has_the_dtype_of_its_output(of):
     x = torch.ones(2, requires_grad=True)
     x.backward(torch.ones(2, dtype=of))
     x.backward(torch.tensor([0.5, 0.5]))

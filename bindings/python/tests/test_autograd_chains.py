@@ -31,7 +31,7 @@ PARTS = {
     "view_as_real": [lambda t: t[1:], torch.view_as_real, lambda t: t[..., 1], lambda t: t[1:]],
     "view_as_complex": [torch.view_as_real, lambda t: t[1:], torch.view_as_complex, lambda t: t[:, 2:]],
 }
-# Bases that lie in other ways than their elements follow each other.
+# Bases with other memory orders than that of their elements.
 BASES = {
     "itself": lambda t: t * 1,
     "turned": lambda t: (t * 1).transpose(0, -1).contiguous().transpose(0, -1),
@@ -67,7 +67,7 @@ def test_chains_of_views_that_are_written_to(chain):
 @pytest.mark.slow
 @pytest.mark.parametrize("base", ["turned", "in steps"])
 @pytest.mark.parametrize("chain", ["slices", "turned", "diagonals", "a base that lies in steps"])
-def test_chains_of_views_of_bases_that_lie_otherwise(chain, base):
+def test_chains_of_views_of_bases_with_other_layouts(chain, base):
     torch.manual_seed(1)
     sizes, views = CHAINS[chain]
     views = views[: 2 if "steps" in chain else None]

@@ -34,7 +34,7 @@ def test_inverse_error_function_needs_its_operand():
         y.sum().backward()
 
 
-# Which of operand and result a function saves tells what may be written to before the gradient is computed.
+# The saved tensors of a function, operand or result, determine which of them may be written before the backward pass.
 @pytest.mark.parametrize(
     ("names", "saved"),
     [
@@ -43,7 +43,7 @@ def test_inverse_error_function_needs_its_operand():
         ("ceil floor round trunc sign neg deg2rad rad2deg frac", set()),
     ],
 )
-def test_what_functions_save(names, saved):
+def test_saved_tensors_of_functions(names, saved):
     for name in names.split():
         x = torch.tensor([0.25, 0.5], requires_grad=True)
         for made in (getattr(torch, name)(x), getattr(x * 1, name + "_")()):
@@ -75,7 +75,7 @@ def test_second_derivatives_of_products_with_zeros():
     assert torch.autograd.gradgradcheck(lambda t: torch.cumprod(t, 1), (x,)) and torch.autograd.gradgradcheck(lambda t: torch.prod(t, 1), (x,))
 
 
-def test_second_derivatives_beside_results_that_have_none():
+def test_second_derivatives_with_results_that_have_none():
     x = torch.tensor([0.75, 3.0, -5.0], dtype=torch.float64, requires_grad=True)
     (first,) = torch.autograd.grad((torch.frexp(x).mantissa ** 2).sum(), x, create_graph=True)
     assert torch.autograd.grad(first.sum(), x)[0].tolist() == [2.0, 2 / 16, 2 / 64]

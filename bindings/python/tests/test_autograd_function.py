@@ -95,7 +95,7 @@ class Gives(Function):
         (lambda g: (g.double(), None), [1, 1]),
     ],
 )
-def test_what_backward_may_give(gives, expected):
+def test_valid_results_of_backward(gives, expected):
     x = leaf(1, 2)
     Gives.apply(x, gives).sum().backward()
     assert (None if x.grad is None else x.grad.tolist()) == expected and (x.grad is None or x.grad.dtype is torch.float32)
@@ -116,7 +116,7 @@ def test_what_backward_may_give(gives, expected):
         (lambda g: 1 / 0, ZeroDivisionError, "division by zero"),
     ],
 )
-def test_what_backward_must_not_give(gives, error, text):
+def test_invalid_results_of_backward(gives, error, text):
     x = leaf(1, 2)
     before = in_use()
     with pytest.raises(error, match=text):
@@ -191,7 +191,7 @@ class Strayed(Function):
         return y
 
 
-def test_an_output_with_a_history_is_refused_by_the_name_of_the_function():
+def test_an_output_that_requires_grad_is_rejected_with_the_name_of_the_function():
     with pytest.raises(RuntimeError, match="^Strayed: output 0 requires grad, and is none of the inputs"):
         Strayed.apply(leaf(1, 2))
 
@@ -239,7 +239,7 @@ def test_where_nothing_is_recorded():
     assert not y.requires_grad and y.grad_fn is None
 
 
-def test_what_is_refused():
+def test_errors():
     class Saves(Gives):
         @staticmethod
         def forward(ctx, x, gives):
@@ -294,7 +294,7 @@ def test_once_differentiable():
         g.sum().backward()
 
 
-def test_what_ctx_holds_goes_with_the_graph():
+def test_attributes_of_ctx_are_freed_with_the_graph():
     class Holds(Gives):
         @staticmethod
         def forward(ctx, x, held):
@@ -325,7 +325,7 @@ def test_hooks_of_functions():
     assert log == [([20, 40], [10, 10])]
 
 
-def test_anomaly_mode_tells_of_functions():
+def test_anomaly_mode_names_custom_functions():
     x = leaf(1, 2)
     with torch.autograd.set_detect_anomaly(True):
         y = Gives.apply(x, lambda g: (g * float("nan"), None))  # this line
@@ -344,7 +344,7 @@ def test_saved_by_hooks():
     assert log == [[1, 2]] and x.grad.tolist() == [2, 4]
 
 
-def test_a_complex_gradient_of_a_real_input_is_refused():
+def test_a_complex_gradient_of_a_real_input_is_rejected():
     class Turned(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -363,7 +363,7 @@ def test_a_complex_gradient_of_a_real_input_is_refused():
     assert z.grad.tolist() == [1j, 1j]
 
 
-def test_two_derivatives_are_refused():
+def test_two_derivatives_are_rejected():
     class Both(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -541,7 +541,7 @@ def test_a_result_that_ctx_keeps_goes_with_the_graph(keeps, runs):
     assert [ref() for ref in gone] == [None, None]
 
 
-def test_what_is_in_use_stays_whatever_the_collector_finds():
+def test_objects_in_use_survive_the_collector():
     class Keeping(Function):
         @staticmethod
         def forward(ctx, x):

@@ -118,7 +118,7 @@ def test_gradients_through_vmap_of_a_function(function):
     same(*found)
 
 
-def test_what_the_method_vmap_is_given():
+def test_arguments_of_the_vmap_method():
     Mapped.seen.clear()
     vmap(Mapped.apply, (1, None), randomness="same")(X, torch.ones(2, dtype=torch.float64))
     assert Mapped.seen == [(3, "same", (0, None), (3, 2), (2,))]

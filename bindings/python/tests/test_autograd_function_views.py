@@ -93,7 +93,7 @@ def test_a_view_that_a_function_returned_is_not_written_to(forward, reason):
     y.sum().backward()
 
 
-def test_what_detach_gave_is_no_view():
+def test_detached_tensors_are_no_views():
     x = torch.ones(2, 2, requires_grad=True)
     for made in (x * 1, torch.stack([x, x])[0]):
         y = returning(lambda ctx, x: x.detach())(made)

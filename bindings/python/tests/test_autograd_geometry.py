@@ -84,7 +84,7 @@ def test_the_base_of_a_view_gets_another_shape(turn):
     assert x.grad.tolist() == ([3, 3, 3, 30, 3, 3] if turn != "as_strided_" else [0, 3, 3, 30, 3, 0])
 
 
-def test_a_plain_base_that_got_a_history_gets_another_geometry():
+def test_the_geometry_of_a_base_that_joined_a_graph_can_change():
     x = SQUARE.clone().requires_grad_()
     z = torch.zeros(3, 3, dtype=torch.float64)
     v = z[0]
@@ -97,7 +97,7 @@ def test_a_plain_base_that_got_a_history_gets_another_geometry():
     assert x.grad.tolist() == [[0, 0, 0], [0, 3, 6], [0, 0, 0]]
 
 
-def test_what_got_another_geometry_is_no_view():
+def test_tensors_with_a_replaced_geometry_are_no_views():
     x = SQUARE.clone().requires_grad_()
     y = x * 1
     v = y[0]
@@ -155,7 +155,7 @@ def test_views_of_leaves_turn_without_gradients_alone():
 
 @pytest.mark.parametrize("turn", TURNS)
 @pytest.mark.parametrize("write", [lambda y, v: None, lambda y, v: y.mul_(2), lambda y, v: v.mul_(3)], ids=["none", "base", "view"])
-def test_hooks_of_a_turned_base_hear_of_its_gradient(turn, write):
+def test_hooks_of_a_transposed_base_receive_its_gradient(turn, write):
     x, seen = SQUARE.clone().requires_grad_(), []
     y = x * 1
     v = y[0]
@@ -197,7 +197,7 @@ def test_leaf_with_another_storage_or_geometry_gets_the_gradient_where_it_is(mov
     assert x.grad.tolist() == (x.detach() * 2).tolist()
 
 
-def test_what_used_a_leaf_before_set_adds_to_it_after():
+def test_uses_of_a_leaf_before_set_add_to_its_gradient():
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     tripled, other = (x * 3).sum(), torch.tensor([10.0, 20.0])
     with torch.no_grad():
@@ -221,7 +221,7 @@ WRITES = {"sigmoid_": lambda t: t.sigmoid_(), "mul_": lambda t: t.mul_(2), "twic
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("geometry", GEOMETRIES)
-def test_hooks_hear_of_what_was_written_to_older_views(geometry, view, write):
+def test_hooks_receive_gradients_of_writes_to_older_views(geometry, view, write):
     """All gradients go through the tensor that is viewed, as it is since: a hook that makes them three times as large does so to all."""
     found = []
     for factor in (1, 3):

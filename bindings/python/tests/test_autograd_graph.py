@@ -29,7 +29,7 @@ def test_nodes_are_objects():
         get_gradient_edge(torch.ones(2))
 
 
-def test_what_is_kept_with_a_node_lives_as_long_as_it():
+def test_metadata_of_a_node_lives_as_long_as_it():
     y = leaf(1, 2) * 2
     y.grad_fn.metadata["note"] = note = {"a"}
     gone = weakref.ref(note_holder := Holder(note))
@@ -189,7 +189,7 @@ def test_hooks_of_nodes():
         ("register_prehook", lambda o: o[0], TypeError, "expected tuple, but hook returned 'Tensor'"),
     ],
 )
-def test_what_hooks_of_nodes_may_give(register, hook, error, text):
+def test_valid_results_of_node_hooks(register, hook, error, text):
     y = leaf(1, 2) * 2
     getattr(y.grad_fn, register)(hook)
     with pytest.raises(error, match=text):
@@ -204,7 +204,7 @@ def test_hooks_are_recorded_with_create_graph():
     assert g.tolist() == [18] and torch.autograd.grad(g.sum(), x)[0].tolist() == [12]
 
 
-def test_what_hooks_hold_goes_with_them():
+def test_objects_of_hooks_are_freed_with_them():
     x = leaf(1, 2)
     held = [Holder(0) for _ in range(4)]
     gone = [weakref.ref(h) for h in held]
@@ -259,7 +259,7 @@ def test_hooks_of_several_tensors_wait_for_those_that_a_run_comes_to():
     (c + d).sum().backward()
     assert len(log) == 5
 
-    # In the middle of a run, as soon as the last has come; values are those of the run; an error ends it.
+    # Called in the middle of a backward pass, as soon as the last gradient is there; values are those of the pass; an error ends it.
     order = []
     y = b * 2
     y.register_hook(lambda grad: order.append("y"))
@@ -273,7 +273,7 @@ def test_hooks_of_several_tensors_wait_for_those_that_a_run_comes_to():
     with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
         register_multi_grad_hook((z, torch.ones(1)), print)
 
-    # What is a call's operand and gets no gradient from it does not hold the others up.
+    # An operand without a gradient does not delay the others.
     class First(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, y):
@@ -346,7 +346,7 @@ PACKS = {
 
 
 @pytest.mark.parametrize(("pack", "unpack", "written", "expected"), PACKS.values(), ids=PACKS)
-def test_second_derivatives_are_of_what_was_unpacked_for_a_leaf(pack, unpack, written, expected):
+def test_second_derivatives_of_tensors_unpacked_for_a_leaf(pack, unpack, written, expected):
     x = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         y = x**3
@@ -415,7 +415,7 @@ def test_indices_that_were_unpacked_with_other_sizes():
         y.sum().backward()
 
 
-def test_what_was_packed_goes_with_the_graph():
+def test_packed_tensors_are_freed_with_the_graph():
     x, gone = leaf(1, 2), []
 
     def pack(t):
@@ -434,7 +434,7 @@ def test_what_was_packed_goes_with_the_graph():
     assert not any(ref() for ref in gone)
 
 
-def test_saving_on_the_cpu_and_refusing_hooks():
+def test_saving_on_the_cpu_and_rejecting_hooks():
     x = leaf(1, 2)
     with save_on_cpu():
         y = (x * x).sum()
@@ -468,7 +468,7 @@ def test_counting_writes():
     ],
     ids=["renorm_", "inv", "qr", "kron", "cholesky_solve"],
 )
-def test_what_is_composed_counts_what_it_writes(write):
+def test_composite_operators_increment_versions(write):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x * 1
     z = y.square()

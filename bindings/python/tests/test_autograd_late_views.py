@@ -47,7 +47,7 @@ class Fails(torch.autograd.Function):
 
 @pytest.mark.parametrize("view", [lambda x: x.view(3), lambda x: x[:], lambda x: x.view(1, 3)[0], lambda x: x.unfold(0, 3, 1)[0]])
 @pytest.mark.parametrize("write", REFUSED.values(), ids=REFUSED)
-def test_a_write_that_raises_leaves_plain_views_apart(write, view):
+def test_a_write_that_raises_does_not_change_plain_views(write, view):
     x = torch.ones(3)
     w = view(x)
     with pytest.raises((RuntimeError, IndexError)):
@@ -58,7 +58,7 @@ def test_a_write_that_raises_leaves_plain_views_apart(write, view):
     assert w.is_leaf and w.grad.tolist() == [1, 1, 1] and x.tolist() == [2, 2, 2]
 
 
-def test_what_becomes_a_leaf_and_is_a_view_itself_leaves_others_alone():
+def test_a_view_that_becomes_a_leaf_does_not_affect_others():
     x = torch.ones(4)
     a, b = x[:2], x[1:]
     a.requires_grad_()
@@ -69,7 +69,7 @@ def test_what_becomes_a_leaf_and_is_a_view_itself_leaves_others_alone():
 
 
 @pytest.mark.parametrize("change", [lambda y: y.div_(2), lambda y: y.mul_(3), lambda y: y.sin_()])
-def test_detach_after_a_write_cuts_off_what_was_written(change):
+def test_detach_after_a_write_detaches_the_written_elements(change):
     x = leaf(1, 2)
     y = x * 1
     change(y)
@@ -81,7 +81,7 @@ def test_detach_after_a_write_cuts_off_what_was_written(change):
 
 
 @pytest.mark.parametrize("saves", [lambda x: x.sin(), lambda x: x * x, lambda x: x.pow(3)])
-def test_what_a_call_saved_and_detach_has_cut_off_is_refused(saves):
+def test_saved_tensors_that_were_detached_are_rejected(saves):
     x = leaf(1, 2)
     a = x.clone()
     y = saves(a)
@@ -123,7 +123,7 @@ def test_resizing_counts_as_a_write_where_the_sizes_change():
 
 
 @pytest.mark.parametrize("split", [lambda x: x.unsafe_split(1), lambda x: x.unsafe_split_with_sizes((1, 1, 1)), lambda x: x.unsafe_chunk(3)])
-def test_pieces_of_an_unsafe_split_are_written_to(split):
+def test_chunks_of_an_unsafe_split_can_be_written(split):
     x, k = leaf(1, 2, 3), leaf(5)
     y = x * 1
     a, b, c = split(y)
@@ -149,7 +149,7 @@ def test_transposes_without_dimensions_are_views_of_the_leaf_that_a_tensor_becom
     del x, y
 
 
-def test_what_is_dense_is_its_own_dense_form():
+def test_to_dense_returns_a_dense_tensor_itself():
     x = torch.rand(2, 3, requires_grad=True)
     assert x.to_dense() is x and x.dequantize() is x
     assert x.to_dense(torch.float64) is not x and x.double().dequantize().dtype is torch.float32
@@ -167,7 +167,7 @@ def test_what_is_dense_is_its_own_dense_form():
     ],
     ids=["mul_", "square_", "float_power_", "renorm_"],
 )
-def test_hooks_of_a_view_are_of_what_it_was(write, gradient):
+def test_hooks_of_a_view_belong_to_its_node_at_registration(write, gradient):
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64, requires_grad=True)
     y = x * 1
     z = y.t()
@@ -178,7 +178,7 @@ def test_hooks_of_a_view_are_of_what_it_was(write, gradient):
 
 
 @pytest.mark.parametrize("view", [lambda x: x, lambda x: x[0], lambda x: x.view(4), lambda x: x.detach()])
-def test_writes_to_data_are_seen_by_what_saved_it_alone(view):
+def test_writes_to_data_change_tensors_that_saved_only_it(view):
     x, w = torch.ones(2, 2), torch.ones(2, 2, requires_grad=True)
     data = x.data
     version = x._version

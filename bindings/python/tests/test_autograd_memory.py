@@ -11,7 +11,7 @@ import libtensor as torch
 SIZES = (256, 1024)
 BUFFER = 4 * 256 * 1024
 
-# What is computed of a leaf, and how many buffers a run from it takes beside those that the graph holds: one stays, the gradient.
+# Computations on a leaf, and the number of buffers that a backward pass takes in addition to those of the graph: one is kept, the gradient.
 PROGRAMS = {
     "a chain": (lambda x: x.exp().mul(2).neg().sin().tanh(), 1),
     "a number's power": (lambda x: x.pow(3), 1),
@@ -53,7 +53,7 @@ def test_a_run_takes_little_memory(name):
     assert (torch.memory_stats().peak - before) / BUFFER <= most + 0.1
 
 
-def test_what_others_hold_is_not_written_over():
+def test_tensors_that_others_hold_are_not_overwritten():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     begin = torch.tensor([1.0, 1.0])
     y = x * 3
@@ -74,7 +74,7 @@ def test_what_others_hold_is_not_written_over():
     assert torch.allclose(inputs[0], 3 * outputs[0]) and torch.equal(inputs[0], x.grad)
 
 
-def test_what_no_derivative_needs_is_not_saved():
+def test_operands_that_no_derivative_needs_are_not_saved():
     x = torch.ones(SIZES, requires_grad=True)
     before = torch.memory_stats().in_use
     y = x.pow(2)
@@ -85,7 +85,7 @@ def test_what_no_derivative_needs_is_not_saved():
     assert x.grad[0, 0].item() == 2
 
 
-# What is computed of each row for itself.
+# Computations on each row separately.
 BY_ROWS = {
     "atan2": torch.atan2,
     "clamp": lambda x, y: torch.clamp(x, max=y),
@@ -142,7 +142,7 @@ def test_large_gradients_are_those_of_parts(name, lie):
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64])
 @pytest.mark.parametrize("shape", [(1, 1100), (1100, 1), (1100,), (1, 1), ()])
-def test_large_gradients_of_what_was_spread_are_sums(dtype, shape):
+def test_large_gradients_of_expanded_tensors_are_sums(dtype, shape):
     torch.manual_seed(5)
     x, y = torch.rand(1100, 1100).to(dtype), torch.rand(shape).to(dtype) + 1
     g = torch.rand(1100, 1100).to(dtype) / 64
@@ -173,7 +173,7 @@ def test_large_formulas_take_no_more_than_their_gradients():
     assert torch.memory_stats().peak - before < 0.3 * n
 
 
-def test_what_was_saved_may_be_moved_by_another_thread():
+def test_saved_tensors_may_be_moved_by_another_thread():
     for _ in range(30):
         x = torch.rand(1 << 18, requires_grad=True)
         w = torch.rand(1 << 18)
@@ -199,7 +199,7 @@ def test_what_was_saved_may_be_moved_by_another_thread():
         assert torch.equal(torch.autograd.grad(y, x)[0], right)
 
 
-def test_what_was_saved_is_not_read_beyond_its_storage():
+def test_saved_tensors_are_not_read_beyond_their_storage():
     x, w = torch.ones(100, requires_grad=True), torch.ones(100)
     y = (x * w).sum()
     w.untyped_storage().resize_(8)

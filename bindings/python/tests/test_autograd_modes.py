@@ -44,7 +44,7 @@ def test_inference_mode():
         (lambda t, x: t._version, "Inference tensors do not track version counter"),
     ],
 )
-def test_what_inference_tensors_refuse(use, text):
+def test_errors_of_inference_tensors(use, text):
     with torch.inference_mode():
         t = torch.ones(2)
     with pytest.raises(RuntimeError, match=text):
@@ -84,7 +84,7 @@ def test_inference_mode_belongs_to_the_thread():
     assert seen == [(False, False)]
 
 
-def test_files_keep_what_requires_a_gradient():
+def test_files_keep_requires_grad():
     x = leaf(1, 2)
     buffer = io.BytesIO()
     torch.save({"leaf": x, "plain": torch.ones(2), "result": x * 2, "view": x[:1]}, buffer)
@@ -117,7 +117,7 @@ def test_copies_are_leaves_that_require_a_gradient(move):
         assert move(x).requires_grad and move(x).is_leaf
 
 
-def test_a_deep_copy_has_a_gradient_of_its_own():
+def test_a_deep_copy_has_a_separate_gradient():
     x = leaf(1, 2)
     (x * 3).sum().backward()
     made, grad = copy.deepcopy((x, x.grad))
@@ -153,10 +153,10 @@ def test_gradients_stay_where_they_are():
     assert x.grad is not other and other.tolist() == [0, 0]
     with pytest.raises(RuntimeError, match="can't assign Variable as its own grad"):
         x.grad = x
-    x.grad = None  # a gradient with a history keeps its leaf
+    x.grad = None  # a gradient with an autograd graph keeps its leaf
 
 
-def test_gradients_lie_as_their_tensors_do():
+def test_gradients_have_the_layout_of_their_tensors():
     x = torch.empty(2, 3).t().fill_(1).requires_grad_()
     (x * 2).sum().backward()
     assert x.grad.stride() == x.stride() == (1, 3)
@@ -280,7 +280,7 @@ def test_a_million_nodes():
     x.grad = None
 
 
-def test_what_a_run_frees():
+def test_memory_that_a_backward_pass_frees():
     x = torch.ones(10_000, requires_grad=True)
     before = in_use()
     y = x.exp().exp().exp().sum()
@@ -301,7 +301,7 @@ def test_nothing_is_recorded_in_inference_mode():
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
-def test_views_of_what_requires_grad_require_it_in_every_mode(mode):
+def test_views_of_tensors_that_require_grad_require_it_in_every_mode(mode):
     x = torch.ones(3, requires_grad=True)
     for t in (x, x * 1):
         with mode():
@@ -324,7 +324,7 @@ def test_views_of_what_requires_grad_require_it_in_every_mode(mode):
         assert not x.view(torch.int32).requires_grad
 
 
-def test_what_is_made_of_inference_tensors_in_inference_mode():
+def test_results_of_inference_tensors_in_inference_mode():
     with torch.inference_mode():
         x = torch.ones(1, 2, requires_grad=True)
         y = x.view(-1)

@@ -19,7 +19,7 @@ def test_a_node_is_called():
     with torch.no_grad():
         assert not product.grad_fn(torch.ones(2))[0].requires_grad
     assert x.exp().grad_fn(torch.tensor(2.0)).tolist() == (2 * x.exp()).tolist(), "a gradient is spread over the result"
-    product.sum().backward()  # what was saved is still there
+    product.sum().backward()  # the saved tensors are still there
     assert x.grad.tolist() == [5, 7]
 
 
@@ -55,7 +55,7 @@ def test_the_node_of_a_function_is_called():
     assert a.grad_fn(None, None) == (None, None)
 
 
-def test_what_a_node_is_not_called_with():
+def test_invalid_arguments_of_nodes():
     node = (leaf(2.0, 3.0) * leaf(2.0, 3.0)).grad_fn
     assert node(None) == (None, None)
     with pytest.raises(TypeError, match=r"MulBackward0 takes one gradient for each of its results, 1, but 2 are given"):
@@ -68,7 +68,7 @@ def test_what_a_node_is_not_called_with():
         node(torch.ones(2, dtype=torch.float64))
 
 
-def test_what_a_call_saved():
+def test_saved_tensors_of_nodes():
     x, c = leaf(2.0, 3.0), torch.tensor([5.0, 7.0])
     node = (x * c).grad_fn
     assert node._saved_self is None and node._saved_other.tolist() == [5, 7]
@@ -86,14 +86,14 @@ def test_what_a_call_saved():
         _ = result.grad_fn._saved_result
 
 
-def test_what_is_not_saved_is_not_missed():
+def test_unsaved_tensors_are_not_needed():
     x = leaf(2.0, 3.0)
     y = torch.copysign(torch.ones(2), x)  # saves nothing that a second run would need
     for _ in range(2):
         y.backward(torch.ones(2))
 
 
-def test_hooks_on_what_a_call_saved():
+def test_hooks_on_saved_tensors():
     x = leaf(2.0, 3.0)
     y = x.square()
     raw = y.grad_fn._raw_saved_self
@@ -131,7 +131,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_mutation_of_what_was_saved(write):
+def test_mutation_of_saved_tensors(write):
     x, c = leaf(2.0, 3.0), torch.tensor([5.0, 7.0])
     with graph.allow_mutation_on_saved_tensors() as spared:
         y = x * 1
@@ -228,7 +228,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("cut", PARTS)
-def test_slices_have_nodes_of_their_own(cut):
+def test_slices_have_separate_nodes(cut):
     x = torch.arange(8.0).view(4, 2).requires_grad_()
     parts = PARTS[cut](x)
     own = cut not in ("chunk", "split", "unbind")
@@ -255,7 +255,7 @@ def test_parts_that_are_slices_are_written_to():
     assert x.grad.tolist() == [3, 3, 2, 2, 1, 1]
 
 
-def test_hooks_hear_of_missing_gradients():
+def test_hooks_are_called_for_missing_gradients():
     class Nothing(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -294,7 +294,7 @@ def test_a_leaf_that_wants_no_gradient_any_more():
     assert seen == [None] and x.grad is None
 
 
-def test_what_a_graph_keeps_cannot_be_made_or_deleted():
+def test_graph_attributes_cannot_be_created_or_deleted():
     with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"):
         torch.autograd.SavedTensor()
     x = torch.ones(2, requires_grad=True)

@@ -179,7 +179,7 @@ class Program:
             except (RuntimeError, IndexError):
                 if versions == [t._version for t in tensors]:
                     continue  # the step is left out, every time
-                raise  # a function has written to what it must not have
+                raise  # a function has written to a tensor that it must not change
             tensors += [t for t in (made if isinstance(made, tuple) else (made,)) if isinstance(t, torch.Tensor)]
         return sum((t * t).sum() * (i + 1) for i, t in enumerate(tensors[int(u * len(tensors))] for u in self.used))
 
@@ -199,7 +199,7 @@ def compared(seed):
     u, v = program.tensor(), program.tensor()
     try:
         leaf, grad = program.gradient(program.start)
-    except RuntimeError:  # what a graph needs was written to
+    except RuntimeError:  # a tensor that a graph needs was written to
         return False
     slope = along(lambda x: program.loss(x.clone().requires_grad_()).item(), program.start, v)
     first = 0.0 if grad is None else (grad * v).sum().item()

@@ -47,7 +47,7 @@ def test_functions_of_sparse_tensors(given, made, backward):
     grad, saved = twice.seen
     assert grad.layout is y.layout and grad.shape == (2, 2) and saved is x or saved.layout is x.layout
     assert (grad if made is None else grad.to_dense()).tolist() == [[0, 4], [8, 0]]
-    kept = given is None and backward == "sparse_coo"  # a strided leaf takes a COO gradient as it is
+    kept = given is None and backward == "sparse_coo"  # a strided leaf accepts a COO gradient unchanged
     assert x.grad.layout is (torch.sparse_coo if kept else x.layout) and x.grad.shape == (2, 2)
     assert (x.grad if x.grad.layout is torch.strided else x.grad.to_dense()).tolist() == [[0, 8], [16, 0]]
     assert "Tensor" not in repr(x.grad)
@@ -147,7 +147,7 @@ def test_a_given_gradient_is_that_of_elements(places):
     assert torch.equal(x.grad.to_dense(), 2 * x.detach().to_dense())
 
 
-def test_gradients_of_what_is_broadcast():
+def test_gradients_of_broadcast_operands():
     x, d = torch.tensor([[1.0, 0, 2]]).to_sparse().requires_grad_(), torch.arange(6.0).reshape(2, 3).requires_grad_()
     (x * d).to_dense().sum().backward()
     assert x.grad.to_dense().tolist() == [[3, 0, 7]] and d.grad.tolist() == [[1, 0, 2], [1, 0, 2]]

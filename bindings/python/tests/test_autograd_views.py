@@ -259,7 +259,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("call", REFUSED)
 @pytest.mark.parametrize("tracked", [True, False])
-def test_refused_calls_write_nothing(call, tracked):
+def test_rejected_calls_write_nothing(call, tracked):
     x = leaf(1, 2)
     y = x.exp()
     version = y._version
@@ -288,7 +288,7 @@ NAMED = "square_ zero_ copy_ exp_ normal_ uniform_ random_ fill_diagonal_ clamp_
 
 
 @pytest.mark.parametrize("name", NAMED.split())
-def test_refusals_name_the_operator(name):
+def test_errors_name_the_operator(name):
     x = torch.ones(2, 2, requires_grad=True)
     arguments = {"copy_": (torch.ones(2, 2),), "fill_diagonal_": (0.0,), "clamp_": (0.0,), "masked_fill_": (torch.ones(2, 2).bool(), 0.0)}.get(
         name, ()
@@ -324,7 +324,7 @@ def test_a_leaf_that_no_longer_requires_grad():
     assert x.grad.tolist() == [2]
 
 
-def test_what_requires_grad_is_not_resized():
+def test_tensors_that_require_grad_are_not_resized():
     x = leaf(1)
     for t in (x, x * 2):
         for call in (lambda t: t.resize_(3), lambda t: t.resize_as_(torch.ones(3))):
@@ -495,7 +495,7 @@ STRIDED = {
 
 
 @pytest.mark.parametrize("view", STRIDED)
-def test_as_strided_of_what_overlaps_itself(view):
+def test_as_strided_of_overlapping_elements(view):
     """Elements that share memory share its gradient, however they come to share it."""
     make, want = STRIDED[view]
     x = leaf(0, 1, 2, 3, 4, 5)
@@ -535,7 +535,7 @@ FILLED = {
 
 
 @pytest.mark.parametrize("view", FILLED)
-def test_what_overlaps_itself_is_filled(view):
+def test_overlapping_tensors_are_filled(view):
     make, places = FILLED[view]
     x = leaf(0, 1, 2, 3, 4, 5)
     y = x * 1
@@ -572,7 +572,7 @@ def refused_join(z, x):
 
 
 @pytest.mark.parametrize("kind", FREED)
-def test_a_history_for_what_had_one_before(kind):
+def test_a_tensor_that_left_a_graph_joins_another(kind):
     """Tensors over one memory get a history together, also those that had one, or were about to."""
     x = leaf(1, 2, 3)
     z = FREED[kind](x)
@@ -606,7 +606,7 @@ def test_as_strided_of_a_leaf_inside_its_storage():
 
 @pytest.mark.parametrize("operator", ["exp_", "tanh_", "sigmoid_", "sqrt_", "rsqrt_", "reciprocal_", "sin_"])
 @pytest.mark.parametrize("view", [lambda h: h[0], lambda h: h.t()[1:], lambda h: h[:, ::2], lambda h: h.view(-1)[2:5], lambda h: h.diagonal()])
-def test_second_derivatives_of_what_was_written_to_a_view(operator, view):
+def test_second_derivatives_of_writes_to_a_view(operator, view):
     """Operators in place that save their result: it is a part of what was written to."""
 
     def base(x):
@@ -705,7 +705,7 @@ def test_gradients_of_subclasses():
         (lambda t: t[4:8], None, [0, 2]),
     ],
 )
-def test_as_strided_scatter_by_places_in_the_storage(make, offset, gone):
+def test_as_strided_scatter_by_positions_in_the_storage(make, offset, gone):
     """The offset counts from the beginning of the storage of the first operand, and its strides say where its elements lie there."""
     x = make(torch.arange(12.0, dtype=torch.float64)).detach().requires_grad_()
     s = leaf(50, 60)
@@ -750,7 +750,7 @@ def test_values_written_to_elements_at_one_place_have_no_gradient():
         v.sum().backward()
 
 
-def test_data_of_the_same_kind_leaves_what_was_recorded():
+def test_assigning_data_of_the_same_kind_keeps_the_graph():
     x = leaf(1, 1)
     y = x * 2
     x.data = torch.tensor([3.0, 3.0], dtype=x.dtype)
@@ -770,7 +770,7 @@ def test_out_of_a_factory_that_requires_a_gradient():
     assert torch.zeros(3, out=out, requires_grad=True) is out and out.requires_grad
 
 
-def test_leaves_that_view_plain_memory_follow_what_is_written_to_it():
+def test_leaves_that_view_plain_memory_follow_writes_to_it():
     src, flat = torch.ones(4, requires_grad=True), torch.zeros(4)
     p, q = flat[:2].requires_grad_(), flat[2:].detach().requires_grad_()
     early = (p * 3).sum()
@@ -783,7 +783,7 @@ def test_leaves_that_view_plain_memory_follow_what_is_written_to_it():
         early.backward()
 
 
-def test_leaves_stay_leaves_where_memory_is_written_without_history():
+def test_leaves_stay_leaves_if_their_memory_is_written_without_autograd():
     flat = torch.zeros(4)
     p = flat[:2].requires_grad_()
     with torch.no_grad():
@@ -792,7 +792,7 @@ def test_leaves_stay_leaves_where_memory_is_written_without_history():
     assert p.is_leaf and p.tolist() == [1, 1] and p.grad.tolist() == [2, 2]
 
 
-def test_lists_hold_what_needs_no_change_itself():
+def test_lists_contain_unchanged_tensors_themselves():
     x, row = torch.ones(2, 3, requires_grad=True), torch.ones(3)
     first, second = torch.broadcast_tensors(x, row)
     assert first is x and second._base is row and second.shape == (2, 3)

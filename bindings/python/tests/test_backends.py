@@ -7,7 +7,7 @@ import libtensor as torch
 backends = torch.backends
 
 
-def test_what_is_not_used_is_not_available():
+def test_unused_saved_tensors_are_not_available():
     for module in (backends.cudnn, backends.cusparselt, backends.kleidiai, backends.mkl, backends.mkldnn, backends.mps, backends.nnpack):
         assert module.is_available() is False
     assert not backends.openmp.is_available() and not backends.opt_einsum.is_available() and not backends.xnnpack.enabled

@@ -15,8 +15,8 @@ import libtensor as torch
 
 FILES = sorted((Path(__file__).parent / "golden").glob("*.jsonl.gz"))
 REFUSALS = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError, OverflowError, AssertionError)
-BASES = 3  # recorded calls of each file that are spoilt
-LIMIT = 64 << 20  # bytes: what asks for more is rejected
+BASES = 3  # damaged reference calls per file
+LIMIT = 64 << 20  # bytes: larger allocations fail
 
 INTEGERS = [-1, 7, -100, 2**31, 2**62, -(2**63), 2**70]
 LISTS = [[], [0, 0], [-1], [99], [-7, 2], [2**62, 4], [2**70], [1] * 70, [0.5], [None]]
@@ -110,7 +110,7 @@ def foretold(call, args, kwargs, got):
     try:
         want = [(t.dtype, t.shape) for t in tensors(function(call)(*map(on_meta, args), **{k: on_meta(v) for k, v in kwargs.items()}))]
     except REFUSALS:
-        return ""  # what depends on data
+        return ""  # depends on data
     return "" if have == want else f"{have} instead of {want} as on the meta device"
 
 
@@ -202,7 +202,7 @@ def test_indices_are_of_the_dtypes_that_count(dtype):
 
 
 @pytest.mark.parametrize("value", ["abc", 1.5, (0, 1), None, 1])
-def test_what_is_no_tensor_is_refused_by_name(value):
+def test_arguments_that_are_no_tensors_are_rejected_by_name(value):
     calls = {
         ("input", name): getattr(torch, name) for name in ("is_complex", "is_floating_point", "is_inference", "is_signed", "numel", "is_nonzero")
     }
@@ -240,14 +240,14 @@ def test_indices_that_do_not_fit_are_index_errors(call, error, text):
         call(torch.zeros)
 
 
-def test_a_mean_of_bools_is_refused_before_anything_is_written():
+def test_a_mean_of_bools_is_rejected_before_anything_is_written():
     x = torch.tensor([True, False, True])
     with pytest.raises(NotImplementedError, match="mean is not implemented for dtype bool"):
         x.scatter_reduce_(0, torch.tensor([0, 1, 2]), torch.tensor([False, True, True]), "mean")
     assert x.tolist() == [True, False, True]
 
 
-def test_an_output_that_cannot_grow_is_refused_before_the_other_is_written():
+def test_an_output_that_cannot_grow_is_rejected_before_the_other_is_written():
     numpy = pytest.importorskip("numpy")
     values, indices = torch.from_numpy(numpy.empty(0, dtype="float16")), torch.full((3, 3), -1)
     for scan in (torch.cummax, torch.cummin):
@@ -273,7 +273,7 @@ BEYOND = 2**63 + 2**40
         (lambda: torch.tensor([3]) & (2**64 - 1), 3),
     ],
 )
-def test_integers_beyond_int64_keep_their_value_beside_floats_and_wrap_beside_integers(call, want):
+def test_integers_beyond_int64_keep_their_value_with_floats_and_wrap_with_integers(call, want):
     assert call().item() == want
 
 
@@ -282,7 +282,7 @@ def test_an_integer_beyond_int64_fills_no_integers():
         torch.full((1,), BEYOND)
 
 
-def test_refusals_name_the_function_that_was_called():
+def test_errors_name_the_function_that_was_called():
     x, s = torch.tensor([0, 3]), torch.tensor(2)
     for call, kind, text in (
         (lambda: torch.nonzero(x, as_tuple=True, out=torch.empty(0)), RuntimeError, "nonzero.*as_tuple=False"),
@@ -297,7 +297,7 @@ def test_refusals_name_the_function_that_was_called():
     assert x.tolist() == [0, 3] and x.map2_(s, s, lambda a, b, c: a * b + c).tolist() == [2, 8] and torch.get_default_dtype() is torch.float32
 
 
-def test_empty_texts_stand_for_nothing():
+def test_empty_strings_are_no_arguments():
     x = torch.ones(2, 2)
     for call, argument in (
         (lambda: torch.div(x, x, rounding_mode=""), "div: argument 'rounding_mode'"),

@@ -37,7 +37,7 @@ def test_an_upper_bound_beyond_int64_limits_nothing(dtype):
     ],
 )
 @pytest.mark.parametrize("value", [BEYOND, 2**64 - 1, np.uint64(BEYOND)])
-def test_elements_of_integers_refuse_them(write, value):
+def test_integer_elements_reject_them(write, value):
     x = INTS.clone()
     with pytest.raises(RuntimeError, match=f"value {value} cannot be converted to type int64 without overflow"):
         write(x, value)
@@ -65,7 +65,7 @@ def test_arrays_without_dimensions_count_by_their_dtype():
     for mixed in (INTS + half, half + INTS, torch.add(INTS, half), INTS.add(half)):
         assert mixed.dtype == torch.float64 and mixed.tolist() == [2.5, -0.5, 4.5]
     assert (INTS * np.array(2, "f4")).dtype == torch.float32 and (torch.tensor(1.5) + half).dtype == torch.float64
-    assert (torch.ones(2, dtype=torch.float16) * half).dtype == torch.float16  # as beside a tensor without dimensions
+    assert (torch.ones(2, dtype=torch.float16) * half).dtype == torch.float16  # as with a zero-dim tensor
     assert (np.array(3) == INTS).tolist() == [False, False, True]
     with pytest.raises(RuntimeError, match="result type float64 can't be cast to the desired output type int64"):
         INTS.clone().add_(half)

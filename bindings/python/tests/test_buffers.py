@@ -82,7 +82,7 @@ def test_the_bytes_of_one_integer_are_its_bytes():
         (lambda: torch.tensor([[1, 2]], dtype=torch.uint8, names=("a", "b")).t(), b"\1\2"),
     ],
 )
-def test_bytes_of_what_lends_no_plain_memory(make, fact):
+def test_bytes_of_objects_without_contiguous_memory(make, fact):
     assert make().tobytes() == bytes(make()) == fact
 
 
@@ -94,7 +94,7 @@ def test_bytes_of_what_lends_no_plain_memory(make, fact):
         (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8), r"quantized tensors; int_repr\(\) has their integers"),
     ],
 )
-def test_what_has_no_bytes(make, fact):
+def test_tensors_without_data(make, fact):
     for take in (bytes, torch.Tensor.tobytes):
         with pytest.raises(NotImplementedError, match=f"tobytes is not implemented for .*{fact}|{fact}"):
             take(make())
@@ -110,12 +110,12 @@ def test_what_has_no_bytes(make, fact):
         (lambda: torch.ones(2, requires_grad=True), r"requires grad exports no buffer; give detach\(\) of it"),
     ],
 )
-def test_refusals(make, fact):
+def test_errors(make, fact):
     with pytest.raises(BufferError, match=fact):
         memoryview(make())
 
 
-def test_what_a_consumer_cannot_use():
+def test_tensors_that_a_consumer_does_not_support():
     t = torch.ones(2, 3).t()
     for take in (hashlib.sha256, io.BytesIO().write, zlib.crc32):
         with pytest.raises(BufferError, match=r"of sizes \[3, 2\] has strides \[1, 3\]; contiguous\(\) copies it"):
@@ -170,12 +170,12 @@ def test_the_array_interface_has_strides_where_they_say_something():
         (array.array("l", [1, 2]), torch.int64, [1, 2]),
     ],
 )
-def test_elements_are_those_that_a_buffer_tells_of(buffer, dtype, elements):
+def test_elements_have_the_format_of_the_buffer(buffer, dtype, elements):
     for made in (torch.asarray(buffer), torch.array_api.asarray(buffer)):
         assert made.dtype is dtype and made.tolist() == elements
 
 
-def test_another_byte_order_is_refused():
+def test_another_byte_order_is_rejected():
     for asarray in (torch.asarray, torch.array_api.asarray):
         with pytest.raises(ValueError, match="the format '>i', have another byte order"):
             asarray(memoryview(np.arange(2, dtype=">i4")))

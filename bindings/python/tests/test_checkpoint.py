@@ -98,7 +98,7 @@ def test_contexts_and_modes():
         assert not checkpoint(torch.exp, x, use_reentrant=False).requires_grad
 
 
-def test_what_changes_between_the_calls():
+def test_tensors_that_change_between_the_calls():
     x, calls = torch.ones(4, requires_grad=True), []
 
     def shrinking(x):
@@ -127,14 +127,14 @@ WRITES = (lambda a: a.clone().cos_(), lambda a: (a * 1).pow_(3), lambda a: (a * 
 
 
 @pytest.mark.parametrize("function", WRITES)
-def test_what_is_written_over_is_saved_as_it_was(function):
+def test_overwritten_tensors_are_saved_with_their_former_value(function):
     x = torch.tensor([0.3, 0.5, 0.7], requires_grad=True)
     (want,) = torch.autograd.grad(function(x).sum(), x)
     (got,) = torch.autograd.grad(checkpoint(function, x, use_reentrant=False).sum(), x)
     assert got.equal(want)
 
 
-def test_writes_after_what_was_saved_do_not_reach_it():
+def test_writes_after_saving_do_not_change_the_saved_tensor():
     def function(a):
         y = a * 1
         z = y.sin()
@@ -243,7 +243,7 @@ def test_functions_that_run_backward_themselves(early):
         assert torch.autograd.grad(y, x)[0].allclose(want)
 
 
-def test_what_was_saved_is_made_again_once_for_a_run():
+def test_checkpoints_are_recomputed_once_per_backward_pass():
     class Product(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, y):

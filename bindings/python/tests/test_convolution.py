@@ -51,10 +51,10 @@ CASES = [  # channels and kernels of a group, groups, size, kernel, stride, padd
     (5, 8, 2, (10, 10), (1, 1), (2, 3), (0, 0), (1, 1)),
     (6, 7, 1, (5, 8), (1, 1), (1, 1), (0, 0), (1, 1)),  # one product of matrices
     (2, 5, 1, (13, 35), (3, 3), (2, 2), (1, 1), (1, 1)),  # every other element, of rows longer than a register
-    (3, 34, 1, (19, 80), (3, 4), (2, 4), (0, 0), (1, 1)),  # patches, whose elements are turned over
+    (3, 34, 1, (19, 80), (3, 4), (2, 4), (0, 0), (1, 1)),  # patches with transposed elements
     (2, 3, 1, (9, 45), (3, 5), (1, 5), (1, 5), (1, 1)),
     (2, 3, 1, (9, 24), (3, 5), (1, 5), (1, 2), (1, 1)),  # patches that begin outside
-    (8, 3, 1, (150, 150), (2, 2), (1, 1), (70, 70), (130, 140)),  # taps so far apart that they are taken one by one
+    (8, 3, 1, (150, 150), (2, 2), (1, 1), (70, 70), (130, 140)),  # kernel elements at a distance that makes the convolution process them one by one
     (2, 3, 1, (4, 5, 6), (2, 3, 2), (1, 2, 1), (1, 1, 0), (2, 1, 3)),
     (3, 34, 2, (3, 6, 5), (3, 3, 3), (1, 1, 2), (1, 1, 1), (1, 1, 1)),
 ]
@@ -146,7 +146,7 @@ def test_infinities_stay_where_they_are():
     assert torch.autograd.grad(torch.conv2d(x, few), few, g[:, :1])[0].tolist() == d[:1].tolist()
 
 
-def test_any_number_of_threads_gives_the_same_bits():
+def test_results_are_identical_for_any_number_of_threads():
     torch.manual_seed(0)
     before = torch.get_num_threads()
     cases = [
@@ -168,7 +168,7 @@ def test_any_number_of_threads_gives_the_same_bits():
         torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("groups", [1, 1300, 1400])  # weights of so many lie beside one another, or are too many for that
+@pytest.mark.parametrize("groups", [1, 1300, 1400])  # so many weights are adjacent, or too many for that
 def test_adjacent_groups(groups):
     torch.manual_seed(0)
     x, w, b = integers(2, groups, 5, 18).float(), integers(groups, 1, 5, 10).float(), integers(groups).float()
@@ -202,7 +202,7 @@ def test_formats():
     assert torch.conv3d(z.float(), v.float()).is_contiguous(memory_format=torch.channels_last_3d)
 
 
-def test_one_tap_or_position_stands_apart_from_none():
+def test_stride_and_dilation_are_ignored_for_one_element():
     """Distances that nothing uses may be as large as they like."""
     x = integers(1, 2, 5)
     wide, w = integers(3, 2, 5), integers(3, 2, 1)
@@ -276,12 +276,12 @@ def test_tbc():
     ],
     ids=str,
 )
-def test_refusals(arguments, settings, says):
+def test_errors(arguments, settings, says):
     with pytest.raises(RuntimeError, match="conv2d: .*(?:" + says + ")"):
         torch.conv2d(*(torch.ones(*a) for a in arguments), **settings)
 
 
-def test_other_refusals():
+def test_other_errors():
     x, w = torch.ones(1, 4, 5, 5), torch.ones(4, 3, 3, 3)
     with pytest.raises(RuntimeError, match="conv_transpose2d: output padding.*output_padding=.1, 1"):
         torch.conv_transpose2d(x, w, output_padding=1)

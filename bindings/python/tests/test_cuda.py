@@ -11,7 +11,7 @@ NO_DRIVER = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUD
 
 
 @NO_DRIVER
-def test_absence_in_words():
+def test_the_reason_of_absence():
     assert not torch.cuda.is_available() and torch.cuda.device_count() == 0
     assert torch.cuda.absence() == "no driver: libcuda.so.1 was not found"
     for make in (lambda: torch.zeros(2, device="cuda"), lambda: torch.ones(2).to("cuda:1"), lambda: torch.ones(2).cuda()):
@@ -20,7 +20,7 @@ def test_absence_in_words():
 
 
 @NO_DRIVER
-def test_what_needs_a_device_says_why():
+def test_errors_of_functions_that_need_a_device():
     missing = r"no driver: libcuda.so.1 was not found"
     calls = (
         torch.cuda.current_device,

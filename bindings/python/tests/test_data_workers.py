@@ -64,7 +64,7 @@ def check(batch, indices):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("persistent", [False, True])
-def test_workers_return_what_one_process_returns(method, workers, persistent):
+def test_workers_return_the_same_as_one_process(method, workers, persistent):
     loader = DataLoader(
         Calls(sample, 10), 3, shuffle=True, num_workers=workers, multiprocessing_context=method, persistent_workers=persistent,
         generator=torch.Generator().manual_seed(1),

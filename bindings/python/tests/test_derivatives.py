@@ -121,7 +121,7 @@ def test_ldexp_has_the_gradients_of_a_product():
         (lambda x: torch.take_along_dim(x, torch.tensor([[0.0]]), 0), (2, 3), "take_along_dim"),
     ],
 )
-def test_what_an_operator_refuses_it_refuses_with_gradients(call, sizes, message):
+def test_errors_of_operators_are_the_same_with_gradients(call, sizes, message):
     for requires_grad in (False, True):
         with pytest.raises((RuntimeError, IndexError), match=message):
             call(torch.ones(sizes, requires_grad=requires_grad))
@@ -162,7 +162,7 @@ def test_limits_that_are_nan_take_nothing():
 @pytest.mark.parametrize(
     "name", ["airy_ai", "spherical_bessel_j0", "chebyshev_polynomial_t", "hermite_polynomial_he", "shifted_chebyshev_polynomial_w"]
 )
-def test_no_gradient_flows_through_what_has_none(name):
+def test_no_gradient_flows_through_constant_functions(name):
     x = torch.tensor([0.5], requires_grad=True)
     y = getattr(torch.special, name)(x, *([2] if "polynomial" in name else []))
     assert not y.requires_grad and y.grad_fn is None

@@ -64,7 +64,7 @@ def nested(function, *lists):
 X = torch.arange(24, dtype=torch.float32).view(2, 3, 4).tolist()
 ROWS = torch.tensor(X).sum(1).tolist()
 
-# A call, and the elements that it gives. `x` are 24 floats of size 2, 3, 4.
+# A call, and the elements of its result. `x` has 24 floats of size 2, 3, 4.
 CALLS = {
     "two tensors": (lambda x: torch.add(x, x), nested(lambda v: 2 * v, X)),
     "an int operand": (lambda x: torch.mul(x, 3), nested(lambda v: 3 * v, X)),
@@ -214,7 +214,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusals(name):
+def test_errors(name):
     kind, call, fact = REFUSED[name]
     x = base()
     with pytest.raises(kind) as caught:
@@ -401,7 +401,7 @@ RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_boo
         ("bitwise_not", lambda x: ~x),
     ],
 )
-def test_a_refused_call_runs_once(name, call):
+def test_a_rejected_call_runs_once(name, call):
     find = _library.library.tensor_operator
     find.restype, find.argtypes = ctypes.POINTER(Operator), [ctypes.c_char_p]
     row, calls, x = find(name.encode()).contents, [], base()
@@ -422,7 +422,7 @@ def test_a_refused_call_runs_once(name, call):
     assert calls == [name]
 
 
-def test_the_error_of_who_refuses_a_capsule_arrives(capfd):
+def test_the_error_of_a_consumer_that_rejects_a_capsule_is_raised(capfd):
     numpy = pytest.importorskip("numpy")
     t = torch.ones(2, dtype=torch.bfloat16)
     with pytest.raises((BufferError, RuntimeError), match="dtype"):

@@ -20,7 +20,7 @@ def distances(a, b, p):
     return (d**p).sum(-1) ** (1 / p)
 
 
-# Widths on both sides of the sums that run side by side.
+# Widths below and above the number of interleaved sums.
 @pytest.mark.parametrize("width", [0, 1, 3, 15, 16, 17, 40])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("p", ORDERS)

@@ -193,7 +193,7 @@ def test_gradients_of_samples_are_those_of_means(make):
 
 
 @pytest.mark.parametrize("draw", [torch._standard_gamma, torch._sample_dirichlet])
-def test_second_derivatives_of_draws_are_refused(draw):
+def test_second_derivatives_of_draws_are_rejected(draw):
     shape = torch.tensor([0.5, 2.0], requires_grad=True)
     (first,) = torch.autograd.grad(draw(shape)[0], shape, create_graph=True)
     with pytest.raises(NotImplementedError, match="derivative"):
@@ -258,7 +258,7 @@ def test_divergence_is_chosen_by_class():
         D.kl._KL_MEMOIZE.clear()
 
 
-def test_refused_parameters_and_values():
+def test_rejected_parameters_and_values():
     with pytest.raises(ValueError, match=r"Expected parameter scale \(Tensor of shape \(2,\)\).*GreaterThan\(lower_bound=0.0\)"):
         D.Normal(t([0.0, 1]), t([1.0, -1]))
     assert D.Normal(0.0, -1.0, validate_args=False).scale == -1

@@ -133,7 +133,7 @@ def test_the_drawing(tmp_path):
     assert "prefers-color-scheme: dark" in str(drawing)
 
 
-def test_no_text_lies_on_another():
+def test_labels_do_not_overlap():
     """By the size of letters, within what is drawn."""
     x = torch.arange(12.0).reshape(3, 4)
     for drawn in ((x,), (x, x.t()[1:, ::2]), (x.expand(2, 3, 4),), (torch.rand(50, 50)[3:9, 4:7],)):
@@ -150,7 +150,7 @@ def test_no_text_lies_on_another():
             assert not hit, (a, hit)
 
 
-def test_what_it_refuses():
+def test_errors():
     with pytest.raises(TypeError, match="draw: argument 'tensors' must be tensors, not list"):
         torch.draw([1])
     with pytest.raises(ValueError, match="at least one tensor"):

@@ -20,7 +20,7 @@ def test_modes():
     assert torch.equal(F.embedding_bag(INDICES, ROWS, OFFSETS), F.embedding_bag(INDICES, ROWS, OFFSETS, mode="mean"))
 
 
-def test_what_comes_beside_the_output():
+def test_results_in_addition_to_the_output():
     assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 0)[1:]] == [[], [0, 0, 0], [0, 0, 0]]
     assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 1)[1:]] == [[0, 0, 2, 2, 2], [2, 0, 3], [2, 0, 3]]
     assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 2)[1:]] == [[0, 0, 2, 2, 2], [2, 0, 3], [[1, 0], [0, 0], [3, 2]]]
@@ -92,7 +92,7 @@ def test_second_derivatives():
     assert all(torch.allclose(a, b) for a, b in zip(*results, strict=True))
 
 
-def test_rows_are_shortened_where_they_lie():
+def test_rows_are_renormalized_in_place():
     rows = torch.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
     F.embedding_bag(torch.tensor([0, 1]), rows, torch.tensor([0]), max_norm=1.0)
     assert torch.allclose(rows, torch.tensor([[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]]))
@@ -112,7 +112,7 @@ def test_the_same_bits_on_any_number_of_threads():
     assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
 
 
-def test_refusals_and_meta():
+def test_errors_and_meta_tensors():
     for call, kind, text in [
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([1, 2])), RuntimeError, "begin with 0.*1"),
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 9])), RuntimeError, "offsets must be from 0 to 5.*9"),
@@ -145,7 +145,7 @@ WAYS += [{"mode": "sum", "scale_grad_by_freq": True}, {"mode": "mean", "scale_gr
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_memory_that_runs_out_at_any_step_is_told(way):
+def test_a_failed_allocation_in_any_step_raises(way):
     failed = 0
     for n in range(1, 201):
         rows, how = ROWS.clone().requires_grad_(), dict(way)
@@ -169,7 +169,7 @@ def test_indices_that_name_no_row(mode, index):
             F.embedding_bag(torch.tensor([[0, index]]), ROWS, mode=mode, **way)
 
 
-def test_rows_stay_as_they_are_where_a_call_is_refused():
+def test_rows_are_unchanged_after_a_rejected_call():
     for indices, offsets, how in [
         (INDICES, OFFSETS, {"padding_idx": 4}),
         (INDICES, torch.tensor([0, 9]), {}),
@@ -227,6 +227,6 @@ def test_gradients_on_meta_have_the_sizes_of_rows():
         assert rows.grad.shape == ROWS.shape and rows.grad.device.type == "meta"
 
 
-def test_sizes_beside_sums_are_those_of_offsets():
+def test_bag_sizes_are_those_of_offsets():
     for last in (True, False):
         assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, torch.tensor([0, 2, 5]), False, 0, False, None, last)[2:]] == [[0, 0, 0]] * 2

@@ -24,7 +24,7 @@ def test_devices_that_are_not_there():
 
 @NO_CUDA
 @pytest.mark.parametrize("name", ["current_device", "synchronize", "get_device_name", "get_device_capability", "get_device_properties", "init"])
-def test_what_needs_a_device(name):
+def test_functions_that_need_a_device(name):
     with pytest.raises(RuntimeError, match="cuda"):
         getattr(torch.cuda, name)()
 

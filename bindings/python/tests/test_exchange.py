@@ -335,7 +335,7 @@ def test_copies():
     assert t.tolist() == [7, 2, 3]
 
 
-def test_lent_memory_stays_where_it_is():
+def test_exported_memory_is_not_moved():
     tensor = torch.zeros(4)
     array = tensor.numpy()
     with pytest.raises(RuntimeError, match="not resizable"):
@@ -366,7 +366,7 @@ def test_operators_between_tensors_and_arrays():
         t - np.array(["a", "b"])
 
 
-def test_numbers_of_numpy_lend_no_memory():
+def test_numpy_scalars_export_no_memory():
     for number in (np.float32(2), np.int16(2), np.bool_(True), np.complex64(2)):
         with pytest.raises(TypeError, match=rf"expected np.ndarray \(got {type(number).__name__}"):
             torch.from_numpy(number)
@@ -387,7 +387,7 @@ def test_empty_tensors_are_empty_arrays(name, sizes):
     assert np.asarray(torch.ones(3, 4)[1:1, ::2]).strides == (16, 8)
 
 
-def test_what_requires_a_gradient_is_not_lent():
+def test_tensors_that_require_grad_are_not_exported():
     x = torch.ones(3, requires_grad=True)
     for call in (np.asarray, np.array, torch.from_numpy, lambda t: t.numpy(), lambda t: t.__array__()):
         kind, text = (
@@ -402,7 +402,7 @@ def test_what_requires_a_gradient_is_not_lent():
     assert np.asarray(x.detach()).tolist() == [1, 1, 1] == torch.from_dlpack(x.detach()).tolist()
 
 
-def test_memory_is_lent_where_no_calls_are_recorded():
+def test_memory_is_exported_in_no_grad_mode():
     x = torch.ones(3, requires_grad=True)
     with torch.no_grad():
         array = x.numpy()
@@ -437,7 +437,7 @@ class Picture:
     __array_interface__ = {"shape": (2, 2), "typestr": "|u1", "version": 3, "data": b"abcd"}
 
 
-def test_what_becomes_an_array():
+def test_values_that_are_converted_to_arrays():
     a = np.array([2.0, 0.0, 1.0])
     for make in (torch.tensor, torch.as_tensor, torch.asarray):
         assert make(Column(a)).dtype is torch.float64 and make(Column(a)).tolist() == [2, 0, 1]
@@ -446,7 +446,7 @@ def test_what_becomes_an_array():
     assert torch.is_read_only(torch.as_tensor(Picture())) and not torch.is_read_only(torch.tensor(Picture()))
 
 
-def test_what_becomes_an_array_is_an_index():
+def test_values_that_are_converted_to_arrays_are_indices():
     t = torch.arange(6).view(3, 2)
     assert t[Column(np.array([2, 0]))].tolist() == [[4, 5], [0, 1]] and t[Column(np.array([True, False, True])), 1].tolist() == [1, 5]
     t[Column(np.array([1]))] = 9
@@ -479,7 +479,7 @@ def test_arrays_of_objects_are_no_numbers():
         (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8), "dequantize"),
     ],
 )
-def test_what_has_no_array_interface(make, fact):
+def test_objects_without_an_array_interface(make, fact):
     assert not hasattr(make(), "__array_interface__")
     with pytest.raises(AttributeError, match=fact):
         make().__array_interface__  # noqa: B018

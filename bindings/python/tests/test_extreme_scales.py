@@ -49,7 +49,7 @@ def test_results_of_extreme_elements(name, numbers, scale):
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128], ids=str)
-def test_means_beside_variances_do_not_overflow(dtype):
+def test_means_returned_with_variances_do_not_overflow(dtype):
     largest = 1e308 if dtype in (torch.float64, torch.complex128) else 1e38
     x = torch.tensor([[largest] * 8] * 2, dtype=dtype)
     for f in (torch.var_mean, torch.std_mean):

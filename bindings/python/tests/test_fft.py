@@ -8,7 +8,7 @@ import pytest
 
 import libtensor as torch
 
-# Of every way to take a transform apart: radices, primes with butterflies, lines of two rounds, Rader's and Bluestein's methods.
+# For every factorization of a transform: radices, primes with butterflies, lines of two rounds, Rader's and Bluestein's methods.
 POINTS = [1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 30, 64, 97, 127, 128, 131, 257, 262, 289, 360, 500, 512, 1009, 1018, 1024, 4001, 4096]
 # Around the longest lines that are taken for matrices as wide as a register, in float64 and in float32, with rows that two groups share.
 POINTS += [272, 8192, 8208, 16384, 16400]
@@ -71,7 +71,7 @@ def test_the_number_of_threads_does_not_change_a_bit(n, lines):
         assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
 
 
-def test_results_lie_in_memory_as_pytorchs_do():
+def test_results_have_the_memory_layout_of_pytorch():
     x = torch.ones(5, 6, 7)
     assert torch.fft.fft(x, dim=0).stride() == (1, 35, 5)
     assert torch.fft.fft(x, dim=1).stride() == (42, 1, 6)
@@ -104,7 +104,7 @@ def test_lengths_cut_off_and_fill_up(kind, n):
 
 @pytest.mark.parametrize("kind", ["fft2", "ifftn", "rfft2", "irfftn", "hfft2", "ihfftn"])
 @pytest.mark.parametrize("dim", [(0, 1), (2, 0), (1,)])
-def test_operands_and_outputs_lie_anywhere(kind, dim):
+def test_operands_and_outputs_have_any_layout(kind, dim):
     transform = getattr(torch.fft, kind)
     x = numbers(6, 17, 8, dtype=torch.float32 if kind in ("rfft2", "ihfftn") else torch.complex64)
     want = transform(x, dim=dim)
@@ -171,7 +171,7 @@ def test_dtypes():
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.complex32, torch.bcomplex32], ids=str)
 @pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_numbers_of_16_bits_are_refused(dtype, device):
+def test_16_bit_dtypes_are_rejected(dtype, device):
     x = torch.ones(4, 4, dtype=dtype, device=device)
     names = ["fft", "ifft", "fft2", "ifftn", "irfft", "hfft2"] + ([] if dtype.is_complex else ["rfft", "ihfft", "rfftn"])
     for name in names:
@@ -202,7 +202,7 @@ def test_numbers_of_16_bits_are_refused(dtype, device):
         (lambda f, x: f.fftfreq(4, dtype=torch.int64), RuntimeError, "floating point or complex dtype"),
     ],
 )
-def test_bad_arguments_are_refused(call, kind, says):
+def test_bad_arguments_are_rejected(call, kind, says):
     with pytest.raises(kind, match=says):
         call(torch.fft, torch.ones(2, 3))
 
@@ -292,7 +292,7 @@ def test_signals_come_back(dtype):
         (lambda x: torch.istft(torch.stft(x, 8, return_complex=True), 8, window=torch.zeros(8)), RuntimeError, "window overlap add min"),
     ],
 )
-def test_bad_signals_are_refused(call, kind, says):
+def test_bad_signals_are_rejected(call, kind, says):
     with pytest.raises(kind, match=says):
         call(torch.arange(20.0))
 

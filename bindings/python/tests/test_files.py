@@ -90,7 +90,7 @@ def test_a_file_costs_no_more_than_its_size_justifies(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["dicts", "string often", "string of NULs", "wide characters"])
-def test_the_memory_limit_holds_for_what_reading_costs(name):
+def test_the_memory_limit_includes_the_memory_for_reading(name):
     data = COSTLY[name]()
     torch.set_memory_limit(torch.memory_stats().in_use + 2 * len(data))
     try:
@@ -177,7 +177,7 @@ TENSOR = b"ctorch._utils\n_rebuild_tensor_v2\n(" + STORAGE + b"K\x00K\x02\x85K\x
         (b"cos\nsystem\n", "os.system, which is refused"),
     ],
 )
-def test_what_pickles_must_not_do(pickled, fact):
+def test_forbidden_opcodes_of_pickles(pickled, fact):
     out = io.BytesIO(archive(pickled))
     with zipfile.ZipFile(out, "a") as z:
         z.writestr("a/data/0", bytes(8))
@@ -240,7 +240,7 @@ def test_files_without_checksums():
         torch.load(bytes(data))
 
 
-def test_directories_that_lie():
+def test_directories_with_wrong_sizes_are_rejected():
     f = io.BytesIO()
     torch.save_npz({"a": torch.ones(2), "b": torch.ones(3)}, f)
     data = f.getvalue()
@@ -421,7 +421,7 @@ SAVERS = {
 
 
 @pytest.mark.parametrize("kind", SAVERS)
-def test_places(tmp_path, kind):
+def test_positions(tmp_path, kind):
     save, load = SAVERS[kind]
     x = {"a": torch.arange(10)}
     link, target = tmp_path / "link", tmp_path / "sub" / "target"
@@ -609,7 +609,7 @@ def test_arrays_of_every_layout(tmp_path):
             torch.load_npy(tmp_path / "a.npy")
 
 
-def test_truncated_files_are_refused_where_they_are_read(tmp_path):
+def test_truncated_files_are_rejected_when_they_are_read(tmp_path):
     path = tmp_path / "a.safetensors"
     safetensors.save_file({"a": torch.arange(100_000)}, path)
     with safetensors.safe_open(path) as f:

@@ -180,7 +180,7 @@ def test_conversion_among_them(dtype):
 
 @dtypes
 @pytest.mark.parametrize("name", OTHERS)
-def test_every_layout_is_converted_alike(dtype, name):
+def test_every_layout_is_converted(dtype, name):
     other = getattr(torch, name)
     source = torch.arange(1, 4 * 5 * 6 + 1).reshape(4, 5, 6).remainder(16).to(other)
     expected = source.contiguous().flatten().to(dtype).float().reshape(4, 5, 6)
@@ -428,7 +428,7 @@ def test_operands_are_converted(dtype):
 
 @dtypes
 @pytest.mark.filterwarnings("ignore")
-def test_operators_give_the_numbers_of_float32(dtype):
+def test_operators_return_the_results_of_float32(dtype):
     """Whatever an operator returns for a tensor is what it returns for the same numbers in float32, in the dtype of the result."""
     random = {"empty", "rand", "randn", "randint", "bernoulli", "dropout", "new"}
     values = torch.tensor([1.0, 2.0, 0.5, 4.0, 8.0, 0.25])

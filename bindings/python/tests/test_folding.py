@@ -11,7 +11,7 @@ F = torch.nn.functional
 CASES = [  # sizes, kernel, dilation, padding, stride
     ((2, 3, 5, 7), (2, 3), (1, 1), (0, 0), (1, 1)),
     ((1, 2, 6, 40), (3, 2), (2, 3), (1, 4), (2, 3)),
-    ((2, 1, 4, 4), (1, 1), (1, 1), (2, 3), (1, 2)),  # windows that lie outside of the image
+    ((2, 1, 4, 4), (1, 1), (1, 1), (2, 3), (1, 2)),  # windows outside of the image
     ((3, 1, 35), (1, 4), (1, 2), (0, 2), (1, 1)),
 ]
 
@@ -37,7 +37,7 @@ def test_values(dtype, sizes, kernel, dilation, padding, stride):
     x = torch.randint(-3, 4, sizes).to(dtype)
     table = walk(x, kernel, dilation, padding, stride)
     flat = x.flatten(-2)
-    seen = torch.where(table >= 0, flat[..., table.clamp_min(0)], 0)  # (..., C, taps, L)
+    seen = torch.where(table >= 0, flat[..., table.clamp_min(0)], 0)  # (..., C, kernel elements, L)
     columns = seen.flatten(-3, -2)
     for laid in (x, x.transpose(-1, -2).contiguous().transpose(-1, -2)):
         found = F.unfold(laid, kernel, dilation, padding, stride)
@@ -85,7 +85,7 @@ def test_same_bits_on_any_number_of_threads():
         (lambda: F.fold(torch.ones(4), (3, 3), 2), "2D or 3D.*4"),
     ],
 )
-def test_refusals(call, facts):
+def test_errors(call, facts):
     with pytest.raises(RuntimeError, match=facts):
         call()
 

@@ -248,7 +248,7 @@ def test_fused_updates_of_tensors_that_do_not_fit_change_nothing(spoil, text):
 
 @pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize("name", ["addcmul", "addcdiv"])
-def test_packed_scalars_of_refused_lists(name, in_place):
+def test_packed_scalars_of_rejected_lists(name, in_place):
     function = getattr(torch, f"_foreach_{name}{'_' * in_place}")
     lists = {
         "another length": lambda: ([torch.ones(2), torch.ones(2)], [torch.ones(2)], [torch.ones(2)] * 2),

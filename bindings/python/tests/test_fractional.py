@@ -125,6 +125,6 @@ X = torch.ones(2, 3, 9, 9)
         (lambda: F.fractional_max_pool2d(X.int(), 2, 3), NotImplementedError, "int32"),
     ],
 )
-def test_refusals(call, error, facts):
+def test_errors(call, error, facts):
     with pytest.raises(error, match=facts):
         call()

@@ -89,7 +89,7 @@ def test_strict_mode():
         functional.hvp(lambda a: a.sum(), X, Y, strict=True)
 
 
-def test_what_functional_refuses():
+def test_errors_of_functional():
     with pytest.raises(TypeError, match="must be either a Tensor or a tuple of Tensors but the given inputs has type <class 'list'>"):
         functional.jacobian(cubes, [X])
     with pytest.raises(
@@ -194,7 +194,7 @@ def test_jacobians_are_real():
             jacobian(torch.view_as_complex)(torch.ones(1, 2))
 
 
-def test_what_func_refuses():
+def test_errors_of_func():
     with pytest.raises(RuntimeError, match="to return only tensors, or structures of them, but got float"):
         func.grad(lambda x: 3.0)(X)
     with pytest.raises(RuntimeError, match=r"expected f to return a scalar tensor, but got one of shape \(3,\)"):

@@ -111,7 +111,7 @@ def forward(self, x):
     for result in (traced(x), fx.Interpreter(traced).run(x), fx.Transformer(traced).transform()(x), copy.deepcopy(traced)(x)):
         assert all(map(same, result, module(x)))
     assert str(traced).splitlines()[0] == "Sum("
-    assert [name for name, _ in traced.named_parameters()] == ["linear.weight", "linear.bias"]  # what the graph uses
+    assert [name for name, _ in traced.named_parameters()] == ["linear.weight", "linear.bias"]  # those that the graph uses
 
 
 def test_nested_modules_have_the_results_of_the_module():
@@ -247,7 +247,7 @@ def test_trees_of_placeholders():
     ],
     ids=lambda value: "",
 )
-def test_what_cannot_be_traced_raises(function, error, message):
+def test_untraceable_functions_raise(function, error, message):
     with pytest.raises(error, match=message):
         fx.symbolic_trace(function)
     assert same(nn.Linear(2, 2)(torch.zeros(1, 2)).detach() * 0, torch.zeros(1, 2))  # modules are as before
@@ -278,7 +278,7 @@ def test_graph_edits():
         fx.symbolic_trace(lambda x: torch.cat([x, x])).graph.find_nodes(op="call_function", target=torch.cat)[0].args[0].append(1)
 
 
-def test_lint_finds_what_is_wrong():
+def test_lint_reports_errors():
     graph = fx.Graph()
     x = graph.placeholder("x")
     y = graph.call_function(torch.relu, (x,))

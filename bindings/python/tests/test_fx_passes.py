@@ -224,7 +224,7 @@ def test_functions_are_taken_over_as_they_were_called(call, name):
     assert call(Taken())[0] == name
 
 
-def test_flags_are_arguments_of_what_is_taken_over():
+def test_flags_are_arguments_of_overridden_functions():
     assert F.relu(Taken(), inplace=True)[1:] == (1, {"inplace": True}) and F.relu(Taken(), False)[1:] == (2, None)
 
 

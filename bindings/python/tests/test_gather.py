@@ -4,7 +4,7 @@ import pytest
 
 import libtensor as torch
 
-SIZES = [(1, 3), (3, 50), (40, 70), (300, 400)]  # below and above what a thread takes, and what is worth a copy of the index
+SIZES = [(1, 3), (3, 50), (40, 70), (300, 400)]  # below and above the sizes that one thread processes, and that justify a copy of the index
 
 
 def made(sizes, dtype, index_dtype=torch.int64):

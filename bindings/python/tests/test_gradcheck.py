@@ -13,7 +13,7 @@ Z = torch.tensor([1 + 2j, 3 - 1j], dtype=torch.complex128, requires_grad=True)
 
 
 @pytest.mark.parametrize("fast", [False, True])
-def test_what_is_right(fast):
+def test_valid_calls(fast):
     for function, inputs in (
         (torch.sin, (X,)),
         (lambda x, k: (x**k, x.T @ x), (X, 3)),
@@ -29,7 +29,7 @@ def test_what_is_right(fast):
 
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("given", [X, Z])
-def test_what_is_wrong(fast, given):
+def test_invalid_calls(fast, given):
     def half(x):
         return x.detach() * x
 

@@ -61,7 +61,7 @@ def test_other_byte_orders_and_options(tmp_path):
         assert hdf5.load(f)["big"].tolist() == [0, 1, 2]
 
 
-def test_what_is_refused(tmp_path):
+def test_errors(tmp_path):
     points = make_points()
     hdf5.save({"x": points}, tmp_path / "a.h5")
     with pytest.raises(TypeError, match="/x/y is a int"):

@@ -61,7 +61,7 @@ def test_sparse_gradients_and_transforms():
     assert torch.func.grad(f)(torch.ones(2)).tolist() == [80, 80]
 
 
-def test_threads_have_gradients_of_their_own():
+def test_threads_have_separate_gradients():
     found = []
 
     def work(k):

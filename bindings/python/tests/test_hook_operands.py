@@ -111,13 +111,13 @@ def test_hook_that_changes_a_sparse_operand(call, change, layout):
     [lambda x, w: x.pow_(w), lambda x, w: x.div_(w), lambda x, w: x.atan2_(w), lambda x, w: x.copysign_(w), lambda x, w: x.mul_(w).tanh_()],
     ids=["pow", "div", "atan2", "copysign", "tanh"],
 )
-def test_results_that_hooks_keep_are_no_views_of_what_is_written_in_place(call):
+def test_results_that_hooks_keep_are_no_views_of_written_tensors(call):
     kept = []
     x, w = torch.full((3,), 0.5), torch.full((3,), 2.0, requires_grad=True)
     with saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
         call(x, w)
     assert all(t._base is None for t in kept)
-    kept.clear()  # conftest.py counts what stays
+    kept.clear()  # conftest.py counts remaining tensors
 
 
 def test_detach_in_a_hook_of_a_dual_tensor_names_the_call():

@@ -122,7 +122,7 @@ def test_pictures_are_limited():
     assert Reader(text).image["alt"] == "2000 × 1000 pixels"
 
 
-def test_what_is_no_picture():
+def test_tensors_that_are_no_pictures():
     for t in (torch.ones(4, 5, 3), torch.ones(4, 5, 2, dtype=torch.uint8), torch.ones(3, dtype=torch.uint8), torch.ones(4, 0, dtype=torch.uint8)):
         assert "<img" not in t._repr_html_()
 

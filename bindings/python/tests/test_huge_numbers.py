@@ -187,7 +187,7 @@ def test_nan_is_last_wherever_values_are_ordered():
     for dtype in HUGE:
         x = torch.tensor([3, nan, 1, nan, 2], dtype=dtype)
         ordered = x.sort()[0]
-        for values in (x, x[:2]):  # more values than places, and fewer
+        for values in (x, x[:2]):  # more values than positions, and fewer
             for right in (False, True):
                 before = {3: 2, 1: 0, 2: 1}
                 want = [before[v] + right if v in before else (5 if right else 3) for v in values.tolist()]

@@ -49,12 +49,12 @@ def imports(file):
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
-def test_a_file_imports_from_no_folder_above_its_own(file):
+def test_a_file_imports_from_no_folder_above_it(file):
     wrong = [f"{file}, line {line}, imports {'.'.join(parts)}" for parts, line in imports(file) if rank(parts) > rank(file.parts)]
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_is_not_in_a_folder_is_public():
+def test_modules_outside_of_private_folders_are_public():
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name not in ("__pycache__", "lib")}
     assert {name for name in folders if name[0] == "_"} == set(ORDER) | PYTORCH
     assert {file.stem for file in FILES if len(file.parts) == 1 and file.stem[0] == "_"} == PYTORCH_FILES | {"__init__", "__main__"}

@@ -30,14 +30,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("write", REFUSED.values(), ids=REFUSED)
-def test_refused(write):
+def test_errors(write):
     x = numbers()
     with pytest.raises(RuntimeError, match="refer to a single memory location; clone"):
         write(x)
     assert x.equal(numbers())
 
 
-def test_mask_beside_itself_is_refused():
+def test_mask_that_overlaps_the_tensor_is_rejected():
     x = torch.tensor([True, False, True, True])
     with pytest.raises(RuntimeError, match="masked_fill_.*single memory location"):
         x[1:].masked_fill_(x[:-1], False)
@@ -51,7 +51,7 @@ def test_parts_that_do_not_meet():
 
 
 @pytest.mark.parametrize("value", [torch.ones(7), torch.ones(2, dtype=torch.int64), 1j, torch.tensor(2.0)], ids=str)
-def test_false_writes_nothing_whatever_it_is(value):
+def test_index_false_ignores_the_assigned_value(value):
     x = torch.zeros(2, 2)
     x[False] = value
     assert x.tolist() == [[0, 0], [0, 0]]

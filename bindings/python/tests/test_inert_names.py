@@ -28,7 +28,7 @@ def modules(name):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_names_of_what_is_not_supported_raise_with_a_reason(name):
+def test_unsupported_names_raise_with_a_reason(name):
     refused = 0
     for module in modules(name):
         for key in getattr(module, "__all__", ()):
@@ -85,7 +85,7 @@ def test_compile_is_the_identity_in_all_forms():
         assert torch.compile(f, disable=True) is f
 
 
-def test_decorators_return_what_they_decorate():
+def test_decorators_return_the_decorated_function():
     def f(x):
         return x
 
@@ -102,7 +102,7 @@ def test_decorators_return_what_they_decorate():
         assert f(1) == 1
 
 
-def test_questions_are_answered_truly():
+def test_queries_return_the_actual_state():
     for asked in ("compiler.is_compiling", "compiler.is_dynamo_compiling", "compiler.is_exporting", "_dynamo.is_compiling", "jit.is_scripting"):
         module, _, name = asked.rpartition(".")
         assert getattr(importlib.import_module("libtensor." + module), name)() is False
@@ -227,7 +227,7 @@ def test_private_names_that_packages_import():
     assert (_int, _float) == (int, float) and isinstance(1.5, Number) and _size is not None
 
 
-def test_all_of_every_public_module_names_what_it_has():
+def test_all_of_every_public_module_lists_its_names():
     left = ("dask", "hdf5", "__main__", "_neighbours", ".lib", "tensorboard")  # those that need other packages
     for found in pkgutil.walk_packages(torch.__path__, "libtensor."):
         if not any(part in found.name for part in left):

@@ -111,7 +111,7 @@ def test_pickles_of_tensors_written_under_the_name_are_read_without_it(tmp_path)
     assert done.stdout.strip() == "[0, 1, 2]", done.stderr
 
 
-def test_numpy_functions_of_tensors_return_what_they_return_for_pytorch():
+def test_numpy_functions_return_the_same_for_tensors_as_with_pytorch():
     run("""
 import numpy, torch
 x, y = torch.tensor([3, 1, 2]), numpy.array([1.0, 2.0, 3.0])
@@ -123,7 +123,7 @@ assert torch.from_numpy(numpy.isin(x, [1, 2])).tolist() == [False, True, True]
 """)
 
 
-def test_refuses_where_another_torch_is_loaded(tmp_path):
+def test_installation_fails_if_another_torch_is_loaded(tmp_path):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text("mine = 1")
     code = """

@@ -147,7 +147,7 @@ def test_bytes(mode, antialias):
 def test_sizes_and_scales():
     x = torch.arange(5.0).reshape(1, 1, 5)
     assert F.interpolate(x, scale_factor=1.5).shape == (1, 1, 7)
-    kept = F.interpolate(x, scale_factor=1.5, mode="linear")  # positions are 1 / 1.5 apart, not 5 / 7
+    kept = F.interpolate(x, scale_factor=1.5, mode="linear")  # positions have a distance of 1 / 1.5, not 5 / 7
     torch.testing.assert_close(kept.double(), applied(x.double(), [line(5, 7, "linear", scale=1.5)]), rtol=1e-5, atol=1e-5)
     anew = F.interpolate(x, scale_factor=[1.5], mode="linear", recompute_scale_factor=True)
     torch.testing.assert_close(anew, F.interpolate(x, 7, mode="linear"))
@@ -157,7 +157,7 @@ def test_sizes_and_scales():
     assert F.interpolate(torch.ones(2, 2, 3, 3, device="meta"), 5, mode="bicubic").shape == (2, 2, 5, 5)
 
 
-def test_what_is_nearest():
+def test_nearest_elements():
     """PyTorch's rule for signals, volumes and large images, and that for images of up to 128 rows and columns."""
     x = torch.arange(3.0)
     for dtype in (*FLOATS, torch.uint8):
@@ -323,6 +323,6 @@ X = torch.ones(1, 1, 4, 4)
         (lambda: F.interpolate(X[0].to(torch.uint8), 2, mode="linear"), NotImplementedError, "uint8 in mode linear"),
     ],
 )
-def test_refusals(call, error, facts):
+def test_errors(call, error, facts):
     with pytest.raises(error, match=facts):
         call()

@@ -98,7 +98,7 @@ def test_second_derivatives():
     same(torch.autograd.grad(made.sum(), t)[0], 12 * W**2)
 
 
-# ------------------------------------------------------------------------------------------------------ what it meets
+# ------------------------------------------------------------------------------------------------------ with other features
 
 T = torch.tensor([1.0, 0.5, 2.0], dtype=torch.float64)
 Z = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
@@ -166,12 +166,12 @@ def test_writes(name):
     assert values.shape == slopes.shape
 
 
-def test_what_is_made_inside_has_no_tangent_yet():
+def test_tensors_created_inside_have_no_tangent():
     assert push(lambda x: x * torch.zeros_like(x).log().exp())[1].tolist() == [0, 0, 0]
     assert push(lambda x: x.new_ones(2))[1].tolist() == [0, 0]
 
 
-def test_what_is_cut_off_has_none():
+def test_detached_tensors_have_none():
     assert push(lambda x: x.detach() * x)[1].tolist() == push(lambda x: x.data * x)[1].tolist() == (Z * T).tolist()
 
 
@@ -193,7 +193,7 @@ def test_elements_are_those_of_the_primal():
     assert said == ["tensor([1., 2., 3.], dtype=torch.float64, tangent=tensor([1.0000, 0.5000, 2.0000], dtype=torch.float64))"]
 
 
-def test_what_escapes_is_its_primal():
+def test_tensors_that_escape_a_level_are_primals():
     left = []
     push(lambda x: left.append(x * x) or x)
     assert left[0].tolist() == [1, 4, 9] and (left[0] + 1).tolist() == [2, 5, 10] and left[0].numpy().tolist() == [1, 4, 9]
@@ -212,7 +212,7 @@ def test_errors_end_the_level():
     assert torch.equal(push(torch.sin)[1], T * Z.cos())
 
 
-def test_threads_have_levels_of_their_own():
+def test_threads_have_separate_levels():
     found = {}
 
     def run(k):
@@ -265,7 +265,7 @@ class Doubled(torch.autograd.Function):
         return 2 * grad
 
 
-def test_functions_that_write_are_refused_before_they_do():
+def test_functions_that_write_are_rejected_before_they_do():
     x = Z * 1
     for f in (Doubled.apply, lambda x: Doubled.apply(x.clone()), lambda x: slope(Doubled.apply, T)(x * 1)):
         with pytest.raises(NotImplementedError, match="functions that write to their arguments are not implemented; have forward"):
@@ -363,13 +363,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
-def test_refused(number):
+def test_errors(number):
     call, error, words = REFUSED[number]
     with pytest.raises(error, match=words):
         call()
 
 
-def test_gradients_of_inputs_that_are_not_their_own():
+def test_gradients_of_inputs_that_are_views():
     """The tangent of what is asked for would count twice, where it was computed of it."""
 
     def f(x):
@@ -425,7 +425,7 @@ RECORDED = {
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_histories_are_those_of_what_has_one(name):
+def test_results_require_grad_if_an_operand_does(name):
     f, x = RECORDED[name]
     t = torch.rand_like(x)
     s = lambda x: f(x).sum()  # noqa: E731

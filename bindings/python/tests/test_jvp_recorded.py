@@ -93,7 +93,7 @@ def problems(path, problem, part=PART):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("letter", sorted({path.name[0] for path in FILES}))
-def test_recorded_calls(letter):
+def test_reference_calls(letter):
     wrong = [why for path in FILES if path.name[0] == letter for why in problems(path, problem)]
     assert not wrong, "\n".join(wrong[:20])
 

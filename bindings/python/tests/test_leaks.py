@@ -17,11 +17,11 @@ class Ring:
         self.ring, self.tensor = self, torch.ones(3)
 
 
-def test_gives_everything_back():
+def test_all_memory_is_released():
     torch.ones(3) + 1
 
 
-def test_gives_up_a_ring():
+def test_reference_cycles_are_released():
     Ring()
 
 
@@ -33,7 +33,7 @@ def test_keeps_a_ring():
     kept.append(Ring())
 
 
-def test_gives_back_after_others():
+def test_memory_is_released_after_its_last_user():
     Ring()
 
 

@@ -56,7 +56,7 @@ def test_arguments_fit_the_schema(name, args, kwargs, text):
         sine(name)(*args, **kwargs)
 
 
-def test_what_is_not_there(name):
+def test_missing_names(name):
     with pytest.raises(AttributeError, match="'_OpNamespace' 'test_library' object has no attribute 'nothing'"):
         op_of("test_library::nothing")
     with pytest.raises(RuntimeError, match="operator test_library::nothing does not exist"):

@@ -36,7 +36,7 @@ def identity(t, n):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_factorizations_give_the_matrix_back(dtype, shape):
+def test_products_of_factors_equal_the_matrix(dtype, shape):
     a = matrices(dtype, *shape)
     k = min(shape[-2:])
     q, r = torch.linalg.qr(a)
@@ -110,7 +110,7 @@ def test_singular_matrices_are_named():
 
 @pytest.mark.parametrize("name", ["svd", "svdvals", "eig", "eigvals", "eigh", "eigvalsh"])
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_matrices_that_are_not_finite_are_refused(name, bad):
+def test_matrices_that_are_not_finite_are_rejected(name, bad):
     a = torch.eye(40).expand(3, 40, 40).clone()
     a[2, 5, 3] = bad
     with pytest.raises(torch.linalg.LinAlgError, match=rf"linalg.{name}: \(batch element 2\): .*non-finite"):
@@ -138,7 +138,7 @@ def test_norms_of_one_element_are_its_size(dtype):
     assert torch.linalg.vector_norm(x, 0, dim=1).tolist() == [1, 1, 1, 0]
 
 
-def test_shapes_and_dtypes_are_refused_with_their_facts():
+def test_errors_of_shapes_and_dtypes_name_their_values():
     for call, text in [
         (lambda: torch.linalg.inv(torch.ones(2, 3)), "linalg.inv: A must be batches of square matrices, but they are 2 by 3"),
         (lambda: torch.linalg.svd(torch.ones(2)), "linalg.svd: .* at least 2 dimensions, got shape \\[2\\]"),
@@ -498,15 +498,15 @@ def test_ormqr_takes_as_many_reflections_as_there_are_columns():
     assert torch.ormqr(a.t().contiguous(), torch.randn(3), other.t()[:, :3], left=False).shape == (2, 3)
 
 
-def test_matrix_exp_of_sparse_tensors_is_refused_by_name():
+def test_matrix_exp_of_sparse_tensors_is_rejected_by_name():
     for sparse in (torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
         with pytest.raises(NotImplementedError, match="linalg.matrix_exp is not implemented for sparse_.* tensors; to_dense"):
             torch.linalg.matrix_exp(sparse)
 
 
 @pytest.mark.parametrize("p", [math.inf, -math.inf, -1])
-def test_norms_without_an_identity_refuse_empty_dimensions(p):
-    for shape in ((0, 2), (0, 0, 15)):  # also where there is no result to compute
+def test_norms_without_an_identity_reject_empty_dimensions(p):
+    for shape in ((0, 2), (0, 0, 15)):  # also without a result to compute
         with pytest.raises(RuntimeError, match="linalg.vector_norm: cannot compute the norm of order .* over an empty dimension"):
             torch.linalg.vector_norm(torch.zeros(shape), p, dim=0)
     assert torch.linalg.vector_norm(torch.zeros(0, 15), p, dim=1).shape == (0,)

@@ -133,7 +133,7 @@ def test_diagonals_of_any_size_divide(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [130, 200, 260])
-def test_any_number_of_threads_gives_the_same_bits(n, dtype):
+def test_results_are_identical_for_any_number_of_threads(n, dtype):
     a, b = normal(n, n, dtype=dtype), normal(n, 150, dtype=dtype)
     several = normal(3, n, n, dtype=dtype)
     before, made = T.get_num_threads(), []
@@ -173,7 +173,7 @@ def test_the_first_zero_pivot_is_named(n, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_column_of_zeros_takes_nothing_from_the_others(dtype):
-    for j in (3, 5, 12):  # eliminated beside the column, and after it
+    for j in (3, 5, 12):  # eliminated next to the column, and after it
         a = T.eye(20, dtype=getattr(T, dtype))
         a[2, 2], a[2, j] = 0, float("inf")
         lu, pivots, info = T.linalg.lu_factor_ex(a)

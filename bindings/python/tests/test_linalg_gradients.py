@@ -56,7 +56,7 @@ WITHOUT = {
 
 
 @pytest.mark.parametrize("call", WITH_PHASES)
-def test_what_depends_on_phases_has_no_gradient(call):
+def test_functions_of_the_phase_have_no_gradient(call):
     a = torch.randn(3, 3, dtype=torch.complex128, requires_grad=True)
     with pytest.raises(RuntimeError, match="(linalg_eigh|linalg_eig|svd)_backward: .* depends on this phase, so it is ill-defined"):
         WITH_PHASES[call](a).backward()
@@ -64,7 +64,7 @@ def test_what_depends_on_phases_has_no_gradient(call):
 
 
 @pytest.mark.parametrize("call", WITHOUT)
-def test_what_does_not_has_one(call):
+def test_values_of_other_objects_have_one(call):
     a = torch.randn(2, 3, 3, dtype=torch.complex128, requires_grad=True)
     assert gradcheck(WITHOUT[call], (a,)) and gradgradcheck(WITHOUT[call], (a,))
 
@@ -94,7 +94,7 @@ def test_outputs_have_no_gradients(name):
         assert not (outs[-1] == 7).any()
 
 
-def test_slopes_beside_zero():
+def test_slopes_near_zero():
     def slope(f, *values):
         leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in values]
         return [g.item() for g in torch.autograd.grad(f(*leaves), leaves)]

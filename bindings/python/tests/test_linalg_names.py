@@ -94,7 +94,7 @@ def test_pdist_is_the_upper_triangle_of_cdist(n, p):
     assert torch.allclose(y.grad, z.grad, rtol=1e-12, atol=1e-12)
 
 
-def test_pdist_refuses_what_has_no_rows():
+def test_pdist_rejects_tensors_without_rows():
     for bad in (torch.ones(3), torch.ones(2, 3, 3), torch.ones(3, 3, dtype=torch.int64)):
         with pytest.raises(RuntimeError, match="^pdist: only supports"):
             torch.pdist(bad)
@@ -139,7 +139,7 @@ PIVOTS = torch.tensor([1, 2], dtype=torch.int32)
         (lambda: torch.hann_window(3, layout=torch.sparse_coo), "^hann_window is not implemented for sparse_coo"),
     ],
 )
-def test_refusals(call, fact):
+def test_errors(call, fact):
     with pytest.raises(RuntimeError, match=fact):
         call()
 
@@ -194,7 +194,7 @@ def test_functions_of_matrices_keep_the_names_of_batches(name):
     assert not any(t.has_names() for t in ((matrix,) if isinstance(matrix, torch.Tensor) else matrix))
 
 
-def test_what_a_matrix_function_is_written_to():
+def test_outputs_of_matrix_functions():
     x = (torch.eye(2).expand(3, 2, 2) * 2).rename("N", "R", "C")
     out = torch.empty(3, 2, 2)
     assert torch.linalg.inv(x, out=out).names == ("N", None, None)

@@ -115,7 +115,7 @@ def test_infinite_minus_infinite_is_nan(n, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
-def test_cholesky_refuses_nan(n, dtype):
+def test_cholesky_rejects_nan(n, dtype):
     for i, j in places(n):
         a = matrix(n, dtype, (i, j))
         for upper in (False, True):

@@ -76,7 +76,7 @@ def test_square(dtype, n):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
 @pytest.mark.parametrize("n", [1, 5, 16, 17])
-def test_a_matrix_gives_the_same_in_any_batch_and_on_any_threads(dtype, n):
+def test_the_result_for_a_matrix_is_identical_in_any_batch_and_on_any_threads(dtype, n):
     a = matrices(dtype, COUNT, n, n) + 8 * torch.eye(n, dtype=dtype)
     b = matrices(dtype, COUNT, n, 200)
 
@@ -184,7 +184,7 @@ def test_scales(dtype, scales, n):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
 @pytest.mark.parametrize("n", [3, 16, 17])
-def test_what_fails_is_named(dtype, n):
+def test_errors_name_the_failing_function(dtype, n):
     a = matrices(dtype, COUNT, n, n) + 8 * torch.eye(n, dtype=dtype)
     a[20, :, 1] = 0
     info = torch.linalg.lu_factor_ex(a).info

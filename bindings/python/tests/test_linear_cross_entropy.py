@@ -22,7 +22,7 @@ TARGETS = {"classes": lambda: torch.tensor([0, 3, -100, 4, 1, 2, 2]), "probabili
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("weight", [True, False])
 @pytest.mark.parametrize("rows", [None, 1, 3, 7, 100])
-def test_parts_make_what_the_whole_makes(target, reduction, bias, weight, rows):
+def test_blocks_return_the_result_of_the_whole(target, reduction, bias, weight, rows):
     operands = [values(7, 3).requires_grad_(), values(5, 3, start=1).requires_grad_()]
     t = TARGETS[target]()
     if bias:
@@ -91,7 +91,7 @@ def test_losses_of_several_dimensions_and_of_one_example():
         (lambda: F.linear_cross_entropy(values(4, 3), values(2, 3), torch.tensor([0]), options=Options()), "target must be of the 4 examples"),
     ],
 )
-def test_what_does_not_fit_is_refused(call, text):
+def test_mismatches_are_rejected(call, text):
     with pytest.raises(RuntimeError, match=text):
         call()
 

@@ -35,7 +35,7 @@ def test_lowrank(dtype, shape):
     assert largest(less[1] - s.to(torch.float64)) <= eps * largest(a) * 10
 
 
-def test_lowrank_draws_what_the_seed_says_and_refuses():
+def test_lowrank_is_reproducible_and_rejects_invalid_arguments():
     a = of_rank(5, torch.float64, 30, 8)
     torch.manual_seed(1)
     first = torch.svd_lowrank(a, 2, niter=0)
@@ -116,7 +116,7 @@ def test_some_eigenvalues_from_a_start_with_a_preconditioner():
     assert [t.shape for t in torch.lobpcg(a.to("meta"), 2)] == [(2,), (n, 2)]
 
 
-def test_some_eigenvalues_refuse():
+def test_errors_of_lobpcg():
     a = torch.eye(6)
     with pytest.raises(ValueError, match="6 rows and 3 vectors"):
         torch.lobpcg(a, 3)

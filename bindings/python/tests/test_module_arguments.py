@@ -19,7 +19,7 @@ def test_functional_call_ignores_names_that_the_module_lacks_unless_strict():
 
 @pytest.mark.parametrize("dim", [0, 1, 2, None])
 @pytest.mark.parametrize("shape", [(), (3,), (4, 3)])
-def test_weight_norm_refuses_weights_without_the_dimension(dim, shape):
+def test_weight_norm_rejects_weights_without_the_dimension(dim, shape):
     conv = parametrizations.weight_norm(nn.Conv1d(3, 4, 2), dim=dim)
     before = [p.shape for p in conv.parameters()]
     if len(shape) > (dim or 0):
@@ -121,7 +121,7 @@ def test_a_second_cotangent_is_no_flag():
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "a", [5], [None]], ids=str)
-def test_gradients_of_what_is_no_tensor(wrong):
+def test_gradients_of_arguments_that_are_no_tensors(wrong):
     y = torch.ones(2, requires_grad=True) * 2
     for call in (
         lambda: torch.autograd.grad(y.sum(), wrong),

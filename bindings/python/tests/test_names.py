@@ -265,7 +265,7 @@ def test_products():
         torch.ones(5, 2, 3, names=("N", "A", "B")) @ torch.ones(5, 3, 4, names=("M", "B", "C"))
 
 
-def test_what_knows_no_names_says_so():
+def test_errors_of_operators_without_named_tensors():
     with pytest.raises(NotImplementedError, match=r"reshape is not implemented for named tensors; rename\(None\) returns one without names"):
         named("N", "C").reshape(6)
 
@@ -313,7 +313,7 @@ def test_documented():
 def test_einsum_names_dimensions_by_their_letters():
     x, w = torch.ones(2, 3, names=("N", "C")), torch.ones(3, 4, names=("A", "D"))
     for equation, operands, names in (
-        ("nc,cd->nd", (x, w), ("N", "D")),  # what is summed away may have any names
+        ("nc,cd->nd", (x, w), ("N", "D")),  # dimensions that are summed over may have any names
         ("nc,cd", (x, torch.ones(3, 4)), (None, "N")),
         ("nc->cn", (x,), ("C", "N")),
         ("...c->c...", (x,), ("C", "N")),
@@ -333,7 +333,7 @@ def test_einsum_names_dimensions_by_their_letters():
         torch.einsum("nc,mc->nm", x, x)
 
 
-def test_names_of_what_is_assigned():
+def test_names_of_assigned_values():
     """They are those of the place, or there is an error and nothing is written."""
     x = torch.zeros(2, 3, names=["N", "C"])
     for index, names in ((0, ["D"]), (torch.tensor([0]), ["D"]), ((slice(None), 1), ["C"]), (slice(None), ["C", "N"])):

@@ -114,7 +114,7 @@ def continued(size, before, after, mode):
     return torch.tensor([where(i) for i in range(-before, size + after)])
 
 
-# Borders of no, one and several elements, as wide as the mode allows, of 1 to 3 dimensions, of elements side by side and not.
+# Borders of zero, one and several elements, as wide as the mode permits, of 1 to 3 dimensions, with and without contiguous elements.
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
 @pytest.mark.parametrize("widths", [(3, 2), (5, 4), (0, 4), (1, 0, 2, 3), (2, 2, 2, 2), (0, 0, 1, 1), (1, 2, 0, 1, 3, 3)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int8, torch.complex64])
@@ -134,12 +134,12 @@ def test_pad_of_all_dimensions(mode, widths, dtype):
         assert torch.allclose(gradient, given, rtol=1e-14)
 
 
-# What is cut off does not come back from the other end.
+# Cropped elements do not reappear at the other end.
 @pytest.mark.parametrize(
     ("widths", "want"),
     [((-3, 3), [4, 4, 4, 4]), ((-2, 3), [3, 4, 3, 4, 3]), ((3, -2), [2, 1, 2, 1, 2]), ((4, -1), [3, 1, 2, 3, 1, 2, 3])],
 )
-def test_circular_pad_of_what_is_cut(widths, want):
+def test_circular_pad_ignores_cropped_elements(widths, want):
     x = torch.tensor([[1.0, 2.0, 3.0, 4.0]], dtype=torch.float64, requires_grad=True)
     y = F.pad(x, widths, mode="circular")
     assert y.tolist() == [want]
@@ -161,7 +161,7 @@ def test_circular_pad_of_nothing(sizes):
         F.pad(torch.zeros(2, 3, 0), (1, 0), mode="circular")
 
 
-def test_pad_refuses():
+def test_pad_rejects():
     x = torch.ones(1, 2, 3, 3)
     assert F.pad(x, (1, 1), value=7)[0, 0, 0].tolist() == [7, 1, 1, 1, 7]
     assert F.pad(x > 0, (1, 1, 0, 0), mode="circular").dtype == torch.bool
@@ -260,7 +260,7 @@ def test_embedding_shortens_rows():
 )
 @pytest.mark.parametrize("lead", [(5,), (2, 3)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=str)
-def test_gradients_of_weights_lie_in_rows(layer, lead, sizes, dtype):
+def test_gradients_of_weights_are_contiguous(layer, lead, sizes, dtype):
     x = torch.randn(*lead, sizes[1], dtype=dtype, requires_grad=True)
     w = torch.randn(*sizes, dtype=dtype, requires_grad=True)
     made = layer(x, w)
@@ -269,7 +269,7 @@ def test_gradients_of_weights_lie_in_rows(layer, lead, sizes, dtype):
     assert torch.autograd.gradcheck(layer, (x, w)) and torch.autograd.gradgradcheck(layer, (x, w))
 
 
-def test_gradients_of_turned_rows_lie_in_rows():
+def test_gradients_of_transposed_rows_are_contiguous():
     x = torch.rand(5, 2, requires_grad=True)
     for product in (lambda x: x.t() @ torch.ones(5, 3), lambda x: torch.mm(x.t(), torch.ones(5, 3))):
         (of,) = torch.autograd.grad(product(x).sum(), (x,))

@@ -37,7 +37,7 @@ def error(kind, call):
 # ---------------------------------------------------------------------------------------------------------- parameters
 
 
-def test_operations_on_parameters_give_plain_tensors():
+def test_operations_on_parameters_return_plain_tensors():
     p = nn.Parameter(torch.ones(2, 3))
     for made in (p + 1, p.view(-1), p.t(), p[0], torch.stack([p, p]), nn.functional.linear(torch.ones(1, 3), p), p.detach(), p.clone()):
         assert type(made) is torch.Tensor
@@ -88,7 +88,7 @@ def test_uninitialized_parameters_know_no_shape():
 # --------------------------------------------------------------------------------------------------------- registration
 
 
-def test_an_attribute_is_of_one_kind_whatever_it_was_before():
+def test_an_attribute_is_replaced_by_one_of_another_kind():
     """Any kind may replace another one, but a plain value no registered one."""
     kinds = {"parameter": nn.Parameter(torch.ones(1)), "module": nn.ReLU(), "buffer": nn.Buffer(torch.ones(1)), "plain": 3, "none": None}
     for before, after in itertools.product(kinds, kinds):
@@ -155,7 +155,7 @@ def test_descendants_by_name():
 # ---------------------------------------------------------------------------------------------------------------- hooks
 
 
-def test_hooks_are_called_in_order_with_what_those_before_made():
+def test_each_hook_receives_the_result_of_the_previous_one():
     net, said = nn.Identity(), []
     net.forward = lambda x, *, scale=1: said.append("forward") or x * scale
     handles = [
@@ -280,7 +280,7 @@ def test_modules_with_backward_hooks_inside_vmap_are_called_without_them():
     assert torch.allclose(x.grad, layer.weight.detach().sum(0).expand(3, 1, 2)) and said == []
 
 
-def test_writes_to_outputs_of_modules_with_backward_hooks_are_refused_by_name():
+def test_writes_to_outputs_of_modules_with_backward_hooks_are_rejected_by_name():
     layer = nn.Linear(2, 2)
     layer.register_full_backward_hook(lambda m, grad_in, grad_out: None)
     assert "Output 0 of BackwardHookFunction is a view" in error(RuntimeError, lambda: layer(torch.ones(1, 2, requires_grad=True)).mul_(2))
@@ -294,7 +294,7 @@ def test_hooks_that_are_always_called_receive_the_arguments_of_the_pre_hooks():
     assert said == [([[2, 2, 2, 2, 2]], None)]
 
 
-def test_registration_hooks_replace_what_is_registered():
+def test_registration_hooks_replace_the_registered_object():
     hooks = [
         machinery.register_module_parameter_registration_hook(lambda m, name, p: nn.Parameter(p * 2) if name == "twice" else None),
         machinery.register_module_module_registration_hook(lambda m, name, child: nn.Tanh() if name == "act" else None),
@@ -325,7 +325,7 @@ def test_state_is_loaded_whole():
     assert a.last.state_dict(destination=made) is made and list(made) == ["kept", "1.weight"]
 
 
-def test_what_does_not_fit_is_told_at_once():
+def test_mismatches_raise_immediately():
     net, state = Net(), Net().state_dict()
     state["first.weight"] = torch.ones(1, 1)
     state["more"], state["last.more"] = torch.ones(1), torch.ones(1)
@@ -497,7 +497,7 @@ def test_dictionaries_of_modules_and_parameters():
 
 
 @pytest.mark.filterwarnings("ignore:Lazy modules")
-def test_lazy_modules_become_what_their_input_needs():
+def test_lazy_modules_are_initialized_by_their_input():
     net = nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d(), nn.LazyLinear(2, bias=False))
     state = net.state_dict()
     assert all(nn.parameter.is_lazy(t) for name, t in state.items() if "num_batches" not in name)

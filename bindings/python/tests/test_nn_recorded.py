@@ -107,7 +107,7 @@ def played(case):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", cases("modules"), ids=lambda case: case["id"])
-def test_a_module_does_what_pytorch_recorded(case):
+def test_modules_match_the_reference_results(case):
     assert not difference(played(case), case["answer"])
 
 
@@ -119,7 +119,7 @@ def programs():
 
 
 @pytest.mark.parametrize("case", programs())
-def test_a_program_does_what_pytorch_recorded(case):
+def test_programs_match_the_reference_results(case):
     # The modules of a package are those of its name, also where a program imports them.
     code = re.sub(r"^(\s*)(from|import) torch\b", r"\1\2 libtensor", case["code"], flags=re.M)
     results = []

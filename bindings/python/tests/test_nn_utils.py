@@ -106,7 +106,7 @@ def test_parametrizations_of_several_originals_and_of_several_steps():
     assert "leave_parametrized=False" in error(ValueError, lambda: parametrize.remove_parametrizations(net, "weight", False))
 
 
-def test_what_parametrizations_may_not_change():
+def test_errors_of_parametrizations():
     class Half(nn.Module):
         def forward(self, x):
             return x[:1]
@@ -377,7 +377,7 @@ def test_functional_call_replaces_tensors_of_any_name(name):
     assert module.weight.tolist() == [1, 1] and module.buffer is None and not hasattr(module.inner, "absent")
 
 
-def test_functional_call_refuses_what_is_no_tensor():
+def test_functional_call_rejects_values_that_are_no_tensors():
     module = SumOfAll()
     for given, kind in (
         ({"inner": 1}, TypeError),
@@ -392,7 +392,7 @@ def test_functional_call_refuses_what_is_no_tensor():
 
 @pytest.mark.parametrize("structured", [prune.ln_structured, prune.random_structured])
 @pytest.mark.parametrize("pruned", [False, True])
-def test_structured_pruning_of_a_vector_is_refused(structured, pruned):
+def test_structured_pruning_of_a_vector_is_rejected(structured, pruned):
     module = nn.BatchNorm1d(6)
     if pruned:
         prune.l1_unstructured(module, "weight", 2)
@@ -400,7 +400,7 @@ def test_structured_pruning_of_a_vector_is_refused(structured, pruned):
         structured(module, "weight", 2, **({"n": 2} if structured is prune.ln_structured else {}), dim=0)
 
 
-def test_norms_are_refused_for_dimensions_that_a_weight_lacks():
+def test_norms_are_rejected_for_dimensions_that_a_weight_lacks():
     for shape, dims in (((3,), (-3, -2, 1, 2)), ((3, 4), (-3, 2, 3)), ((2, 3, 4), (-4, 3))):
         for dim in dims:
             with pytest.raises(IndexError, match="Dimension out of range"):

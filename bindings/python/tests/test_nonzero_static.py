@@ -16,7 +16,7 @@ def test_rows_are_cut_or_filled(size):
     assert torch.nonzero_static(x, size=size, fill_value=9, out=out) is out and torch.equal(out, whole[:size])
 
 
-def test_refused_sizes_and_outputs():
+def test_rejected_sizes_and_outputs():
     x = torch.ones(2)
     with pytest.raises(RuntimeError, match="nonzero_static: 'size' must be an non-negative integer, but got -1"):
         x.nonzero_static(size=-1)

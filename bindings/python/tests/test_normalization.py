@@ -26,7 +26,7 @@ def close(a, b, tolerance=1e-12):
     return torch.allclose(a.double(), b.double(), rtol=tolerance, atol=tolerance)
 
 
-# Rows on both sides of vectors and of the blocks that are converted at a time, and enough of them to be divided into pieces.
+# Rows below and above the width of vectors and of the converted blocks, and enough of them to be divided into blocks.
 @pytest.mark.parametrize("rows", [1, 3, 70])
 @pytest.mark.parametrize("width", [1, 2, 15, 16, 17, 33, 2047, 2048, 2049])
 def test_layers_are_normalized(rows, width):
@@ -76,7 +76,7 @@ def test_statistics_of_batches_have_the_digits_of_their_dtype(dtype, format):
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_running_statistics_of_instances_are_means_of_what_each_moves(dtype):
+def test_running_statistics_of_instances_are_averaged(dtype):
     x, start = values(3, 2, 5, dtype=dtype), torch.tensor([0.3, -2.7], dtype=dtype)
     mean, variance = start.clone(), start.clone()
     F.instance_norm(x, mean, variance, momentum=0.3)
@@ -147,7 +147,7 @@ FORMATS = {
 }
 
 
-# Channels on both sides of the tiles of columns, planes of one element, and rows enough for several pieces.
+# Channels below and above the width of column tiles, planes of one element, and rows for several blocks.
 @pytest.mark.parametrize("layout", FORMATS)
 @pytest.mark.parametrize("sizes", [(2, 3, 4, 5), (3, 5, 1, 1), (2, 257, 3, 1), (40, 3, 9, 9), (2, 1, 30, 70), (1, 2, 50, 41)], ids=str)
 def test_batches_are_normalized(sizes, layout):
@@ -268,13 +268,13 @@ def test_running_statistics_move(dtype):
     ],
     ids=["overlapping", "with gradient", "of another size", "of another dtype", "of inference"],
 )
-def test_running_statistics_that_are_refused_stay(mean, variance):
+def test_running_statistics_that_are_rejected_stay(mean, variance):
     with pytest.raises(RuntimeError):
         F.batch_norm(torch.ones(3, 2), mean, variance, training=True)
     assert mean.tolist() == [0, 0]
 
 
-# Channels on both sides of the tiles of columns, examples of one and of several pieces, planes of one element, and volumes.
+# Channels below and above the width of column tiles, batch elements of one and of several blocks, planes of one element, and volumes.
 @pytest.mark.parametrize(
     ("sizes", "groups"),
     [
@@ -350,7 +350,7 @@ def test_threads_change_nothing(call):
     assert all(torch.equal(p, q) for other in found[1:] for p, q in zip(found[0], other, strict=True))
 
 
-def test_groups_and_neighbours():
+def test_groups_and_adjacent_channels():
     x = values(2, 6, 3, 4)
     w = values(6)
     want = normalized(x.reshape(2, 3, 24), -1, 1e-5).reshape(x.shape) * w.reshape(6, 1, 1)
@@ -392,7 +392,7 @@ def test_names_of_calls():
     assert all(t.grad_fn is None for t in torch.native_layer_norm(x, (4,), None, None, 1e-5)[1:])
 
 
-# Lines on both sides of vectors and of the blocks that are converted at a time, and more of them side by side than a strip has.
+# Lines below and above the width of vectors and of the converted blocks, and more adjacent lines than a strip has.
 @pytest.mark.parametrize("dim", [0, 1])
 @pytest.mark.parametrize("lines", [3, 150])
 @pytest.mark.parametrize("width", [1, 16, 33, 2049])

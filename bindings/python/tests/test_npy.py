@@ -52,7 +52,7 @@ def test_archives(tmp_path):
         assert back["arr_0"].tolist() == [0, 1, 2] and back["x"].shape == (50, 50)
 
 
-def test_what_is_refused(tmp_path):
+def test_errors(tmp_path):
     numpy.save(tmp_path / "o.npy", numpy.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(NotImplementedError, match="Python objects"):
         torch.load_npy(tmp_path / "o.npy")
@@ -67,7 +67,7 @@ def test_what_is_refused(tmp_path):
         torch.load_npy(f, mmap=True)
 
 
-def test_what_an_archive_cannot_be_made_of(tmp_path):
+def test_values_that_an_archive_does_not_support(tmp_path):
     one = torch.ones(1)
     for tensors, fact in [([one], "a dict of tensors, not list"), ({1: one}, "must be str, not int"), ({"a": 1}, "expected Tensor")]:
         with pytest.raises(TypeError, match=fact):

@@ -67,7 +67,7 @@ def test_integers_at_the_ends_of_64_bits():
     ],
     ids=["ragged", "an array and a number", "strings", "long double", "dates", "a class"],
 )
-def test_what_is_no_tensor_is_refused(data, text):
+def test_arguments_that_are_no_tensors_are_rejected(data, text):
     with pytest.raises((TypeError, ValueError, RuntimeError), match=text):
         torch.tensor(data)
 

@@ -33,7 +33,7 @@ def same(found, wanted, path="result"):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("call", CALLS)
-def test_functions_give_of_tensors_what_they_give_of_arrays(call):
+def test_functions_return_the_same_for_tensors_and_arrays(call):
     given = arrays()
     tensors = {name: torch.from_numpy(array.copy()) for name, array in given.items()}
     same(evaluate(call, tensors), evaluate(call, given))
@@ -100,7 +100,7 @@ def test_numpy_knows_the_dtypes(name):
     assert np.sum(torch.ones(2), dtype=dtype).dtype is dtype and np.ones_like(torch.ones(2), dtype=dtype).dtype is dtype
 
 
-def test_numpys_dtypes_and_types_stand_for_dtypes():
+def test_numpy_dtypes_and_types_are_accepted_as_dtypes():
     for theirs in (np.float32, np.dtype("f4"), torch.float32):
         assert torch.zeros(2, dtype=theirs).dtype is torch.float32 and torch.ones(2).long().sum(dtype=theirs).dtype is torch.float32
         assert (
@@ -213,13 +213,13 @@ def test_nothing_is_copied():
         np.broadcast_to(t, (2, 3, 4)).add_(1)
 
 
-def test_what_numpy_gives_back_is_the_tensor_itself():
+def test_numpy_returns_the_tensor_itself():
     t = torch.ones(2, 3)
     assert np.atleast_1d(t) is t and np.asarray(t) is not t and np.real(t) is not None
     assert np.nan_to_num(t, copy=False) is t
 
 
-def test_results_outlive_what_they_are_of():
+def test_results_outlive_their_operands():
     t = np.transpose(torch.arange(6).reshape(2, 3) + 1)
     gc.collect()
     assert t.tolist() == [[1, 4], [2, 5], [3, 6]]
@@ -267,7 +267,7 @@ def test_writes_are_counted_for_gradients():
             product.backward()
 
 
-def test_lent_memory_is_not_resized():
+def test_exported_memory_is_not_resized():
     t = torch.zeros(4)
     view = np.reshape(t, (2, 2))
     with pytest.raises(RuntimeError, match="not resizable"):
@@ -307,7 +307,7 @@ def test_operators_of_arrays_and_tensors_are_the_tensors():
         np.array(["a", "b"]) + t
 
 
-def test_arrays_of_what_tensors_do_not_hold_are_numpys():
+def test_arrays_of_unsupported_dtypes_stay_numpy_arrays():
     t = torch.tensor([1.0, 2.0])
     for other in (np.array([1, 3], ">f4"), np.array([1, 3], np.longdouble), np.array([1, 3], object)):
         for found, wanted in (
@@ -535,12 +535,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("make", "call", "facts"), map(refused, REFUSED))
-def test_refusals_say_what_works(make, call, facts):
+def test_errors_name_an_alternative(make, call, facts):
     with pytest.raises(TypeError, match=facts):
         eval(call, {"np": np, "torch": torch, "t": make(torch.tensor([1.0, 2.0]))})
 
 
-def test_functions_that_tell_about_tensors_with_gradients():
+def test_queries_about_tensors_with_gradients():
     x = torch.ones(3, requires_grad=True)
     assert np.array_repr(x) == "array([1., 1., 1.], dtype=float32)" and np.result_type(x, np.float64) == np.float64
     assert np.shares_memory(x, x.detach()) and not np.may_share_memory(x, torch.ones(3)) and np.shape(x) == (3,) and np.array_equal(x, [1, 1, 1])
@@ -554,7 +554,7 @@ def test_nothing_is_recorded_under_no_grad():
     assert x.tolist() == [2, 2, 2] and x.requires_grad
 
 
-# -------------------------------------------------------------------------------------------------------- beside other features
+# -------------------------------------------------------------------------------------------------------- with other features
 
 
 class Metres(torch.Tensor):

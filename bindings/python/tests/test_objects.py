@@ -133,7 +133,7 @@ def test_print_widths_are_any_number(print_options, width, lines):
 
 @pytest.mark.parametrize("value", ["a", -1, 2.5, 1j, [1], True, math.nan, b"1", "short "])
 @pytest.mark.parametrize("option", ["precision", "threshold", "edgeitems", "linewidth", "sci_mode", "profile"])
-def test_wrong_print_options_are_refused_at_the_call(print_options, option, value):
+def test_wrong_print_options_are_rejected_at_the_call(print_options, option, value):
     """Every value is refused with nothing changed, or printing works afterwards."""
     try:
         torch.set_printoptions(**({"precision": 2, "threshold": 7} | {option: value}))
@@ -182,7 +182,7 @@ def test_public_classes_are_the_packages():
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.enable_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)])
-def test_modes_of_gradients_give_no_object(mode):
+def test_gradient_modes_return_no_object(mode):
     with mode() as given:
         assert given is None
 

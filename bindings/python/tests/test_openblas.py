@@ -30,7 +30,7 @@ def test_linear_algebra_with_32_bit_integers():
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / "test_linalg.py")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
-    # Negative numbers of LAPACK's, and those that it writes over what was there.
+    # Negative info values of LAPACK, and wrong values that it writes to the operands.
     script = """
 a = torch.eye(40, dtype=torch.float64); a[3, 3] = -1
 print(torch.linalg.cholesky_ex(a).info.item(), torch.linalg.lstsq(a[:, :7].contiguous(), a, driver="gelsd").rank.item())

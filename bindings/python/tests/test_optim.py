@@ -45,7 +45,7 @@ def test_a_parameter_belongs_to_one_group():
         torch.optim.SGD([param, param])
 
 
-def test_groups_have_options_of_their_own():
+def test_groups_have_separate_options():
     a, b = with_grad([1.0], 1.0), with_grad([1.0], 1.0)
     optimizer = torch.optim.SGD([{"params": [a]}], lr=0.5)
     optimizer.add_param_group({"params": b, "lr": 0.25})

@@ -54,7 +54,7 @@ def test_a_set_of_parameters_warns():
         optim.SGD({nn.Parameter(torch.ones(1))})
 
 
-def test_fused_updates_refuse_the_meta_device():
+def test_fused_updates_reject_the_meta_device():
     w = nn.Parameter(torch.ones(2, device="meta"))
     for kind in (optim.SGD, optim.Adam, optim.Adagrad):
         optimizer = kind([w], fused=True)

@@ -46,7 +46,7 @@ def test_integer_tensors_without_dimensions_are_ints_among_overloads(name, of, a
         assert plain(getattr(torch, name)(of, *given)) == want
 
 
-def test_what_fits_exactly_comes_first():
+def test_exact_matches_come_first():
     zero, one = zero_dim(0, 1)
     assert torch.max(M, zero).tolist() == M.tolist()  # of two tensors, not over a dimension
     assert torch.min(torch.tensor([3, 0]), one).tolist() == [1, 0]
@@ -80,7 +80,7 @@ def test_the_keywords_are_pytorchs():
     assert (torch.zeros(3).uniform_(**{"from": 2, "to": 3}) >= 2).all()
 
 
-def test_outputs_take_what_results_can_be_cast_to():
+def test_outputs_have_dtypes_that_results_can_be_cast_to():
     for function, want in ((torch.max, 5), (torch.min, 0)):
         out = torch.zeros((), dtype=torch.float64)
         assert function(M, out=out) is out and out.item() == want
@@ -110,7 +110,7 @@ def test_preserve_format_means_row_major_where_it_is_asked_about():
         M.t().contiguous(memory_format=torch.preserve_format)
 
 
-def test_what_calls_give():
+def test_results_of_calls():
     assert X.clone().__setitem__(0, 1) is None and torch.Tensor.__setitem__(X.clone(), torch.tensor([0]), torch.tensor([1.0])) is None
     for made in (torch.std_mean(M), torch.var_mean(M, 0), torch.std_mean(M, dim=1, correction=0)):
         assert type(made) is tuple and len(made) == 2

@@ -95,7 +95,7 @@ def test_roi_pool_returns_the_indices_of_its_values(packages):
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5])
-def test_nms_keeps_what_no_better_kept_box_covers(packages, threshold):
+def test_nms_drops_boxes_that_overlap_better_ones(packages, threshold):
     lt.manual_seed(6)
     boxes = lt.rand(40, 4) * 10
     boxes[:, 2:] += boxes[:, :2]
@@ -216,6 +216,6 @@ def test_aten_calls_the_function_of_the_name():
     assert not hasattr(aten.add, "no_such_overload")
 
 
-def test_aten_names_what_libtensor_does_not_have():
+def test_unsupported_operators_of_aten_raise_by_name():
     with pytest.raises(NotImplementedError, match=r"aten::convolution_backward: libtensor has no function"):
         ops.aten.convolution_backward.default(lt.ones(1))

@@ -214,7 +214,7 @@ def test_unpooling():
         F.max_unpool2d(values, places, 2, output_size=(9, 9))
 
 
-def test_windows_that_meet_nothing():
+def test_windows_outside_of_the_image():
     """Taps so far apart that all are in the padding."""
     x = torch.ones(1, 1, 2, 2, requires_grad=True)
     values, places = F.max_pool2d(x, 2, 1, 1, 3, return_indices=True)
@@ -224,7 +224,7 @@ def test_windows_that_meet_nothing():
     assert F.max_pool1d(torch.ones(1, 2, dtype=torch.int32), 2, 1, 1, 3).item() == torch.iinfo(torch.int32).min
 
 
-def test_places_that_have_changed_are_not_followed():
+def test_indices_that_have_changed_are_not_followed():
     x = torch.zeros(1, 1, 4, requires_grad=True)
     values, places = F.max_pool1d(x, 2, return_indices=True)
     places.numpy()[...] = 1 << 40
@@ -261,7 +261,7 @@ def test_norms():
         (lambda x: F.avg_pool2d(x.bool(), 2), "bool"),
     ],
 )
-def test_refusals(call, facts):
+def test_errors(call, facts):
     with pytest.raises(RuntimeError, match=facts):
         call(torch.ones(1, 1, 4, 4))
 
@@ -329,7 +329,7 @@ def test_signals_with_adjacent_channels_are_pooled_to_such(pool):
     torch.testing.assert_close(lying.grad, x.grad)
 
 
-def test_norms_of_windows_lie_as_images_do():
+def test_norms_of_windows_have_the_layout_of_images():
     x = torch.rand(2, 3, 6, 8).to(memory_format=torch.channels_last)
     assert F.lp_pool2d(x, 2.0, 2).is_contiguous(memory_format=torch.channels_last)
 

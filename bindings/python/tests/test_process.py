@@ -107,7 +107,7 @@ def test_memory_limit_of_the_environment():
 
 
 @pytest.mark.slow
-def test_what_is_kept_for_reuse_follows_mallocs_variable():
+def test_the_cache_size_follows_the_variable_of_malloc():
     code = "import libtensor as torch\nt = torch.ones(1 << 26)\ndel t\nprint(torch.memory_stats().cached >> 20)"
     for said, kept in (("65536", "0"), ("0x8000000", "0"), ("0x10000000", "256"), ("plenty", "256"), ("-1", "256")):
         assert python(code, MALLOC_TRIM_THRESHOLD_=said).stdout.split() == [kept]
@@ -132,7 +132,7 @@ def test_exit_while_memory_is_shared():
     assert done.returncode == 0 and not done.stderr
 
 
-def test_missing_library_names_what_was_tried():
+def test_the_error_for_a_missing_library_lists_the_paths():
     done = python("import libtensor", LIBTENSOR_LIBRARY="/nowhere/libtensor.so")
     assert done.returncode == 1 and "ImportError" in done.stderr and "/nowhere/libtensor.so" in done.stderr
 
@@ -162,7 +162,7 @@ OTHER_PYTHONS = {
 
 
 @pytest.mark.parametrize("pretends", OTHER_PYTHONS)
-def test_other_pythons_are_told_in_one_line(pretends):
+def test_unsupported_pythons_fail_with_one_line(pretends):
     done = python(f"import os, sys; {pretends}; import libtensor")
     assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(f"ImportError: {OTHER_PYTHONS[pretends]}")
 
@@ -269,6 +269,6 @@ torch.MODULE.refers = refers
     ("kind", "module"),
     [("buffer", "_data.interop"), ("capsule", "_data.arrow"), *((kind, "_gradients.callbacks") for kind in ("hook", "function", "saved"))],
 )
-def test_tensors_may_be_freed_after_the_functions_that_give_back_what_they_hold(kind, module):
+def test_tensors_may_be_freed_after_the_functions_that_release_their_memory(kind, module):
     done = python(AT_THE_END.replace("KIND", repr(kind)).replace("MODULE", module))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -24,7 +24,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_function_hears_how_far_it_is(tmp_path, kind):
+def test_a_callback_receives_the_progress(tmp_path, kind):
     save, load = KINDS[kind]
     calls = []
     save(tmp_path / "a", progress=lambda *call: calls.append(call))
@@ -41,7 +41,7 @@ class Deaf:
 
 
 @pytest.mark.parametrize("stream", [None, Deaf(), "closed"])
-def test_a_bar_that_nobody_sees_stops_nothing(tmp_path, monkeypatch, stream):
+def test_a_bar_without_a_terminal_does_not_stop_the_loop(tmp_path, monkeypatch, stream):
     if stream == "closed":
         with open(os.devnull, "w") as stream:
             pass
@@ -56,7 +56,7 @@ def test_progress_is_yes_no_or_a_function(tmp_path):
         torch.save(T, tmp_path / "a", progress="yes")
 
 
-def test_what_is_counted_is_what_is_moved(tmp_path):
+def test_counted_and_moved_elements_agree(tmp_path):
     calls = []
     with progress.shown(lambda *call: calls.append(call), "reading", progress.READ, 3 << 20):
         (tmp_path / "a").write_bytes(bytes(1 << 20))
@@ -67,7 +67,7 @@ def test_what_is_counted_is_what_is_moved(tmp_path):
     assert 1 << 20 <= calls[-2][0] < 2 << 20 and calls[-1] == (3 << 20, 3 << 20)
 
 
-def test_what_a_function_raises_is_raised(tmp_path):
+def test_exceptions_of_functions_propagate(tmp_path):
     def fail(done, total):
         raise RuntimeError("enough")
 
@@ -108,7 +108,7 @@ def test_a_bar_on_a_terminal(tmp_path):
 
 
 @pytest.mark.parametrize("call", [lambda f: torch.save(T, f, progress=True), lambda f: torch.load(f, progress=True)])
-def test_file_objects_tell_nothing(call):
+def test_file_objects_report_no_progress(call):
     with pytest.raises(ValueError, match="progress needs a path, not a file object"):
         call(io.BytesIO())
 

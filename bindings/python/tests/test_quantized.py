@@ -40,7 +40,7 @@ def test_numbers_become_integers_and_back():
     "dtype,lo,hi,nan", [(torch.quint8, 0, 255, 255), (torch.qint8, -128, 127, 127), (torch.qint32, -(2**31), 2**31 - 1, -(2**31))]
 )
 @pytest.mark.parametrize("n", [1, 7, 100])
-def test_rounding_and_what_does_not_fit(dtype, lo, hi, nan, n):
+def test_rounding_and_overflow(dtype, lo, hi, nan, n):
     for x, want in ((0.5, 3), (1.5, 5), (2.5, 5), (-0.5, 3), (math.inf, hi), (-math.inf, lo), (1e30, hi), (-1e30, lo), (3e9, hi), (math.nan, nan)):
         q = torch.quantize_per_tensor(torch.full((n,), x), 1.0, 3, dtype)
         assert q.int_repr().tolist() == [want] * n, x
@@ -86,7 +86,7 @@ def test_it_prints_as_in_pytorch():
         lambda t: t.transpose(0, 1).contiguous(),
     ],
 )
-def test_what_moves_elements_keeps_their_numbers(view):
+def test_operators_that_move_elements_keep_their_values(view):
     for q in (tensor(), tensor(torch.qint8, 0.05, 0), tensor(torch.qint32, 0.001, 3), channels(), channels(dtype=torch.qint32)):
         moved = view(q)
         assert moved.is_quantized and moved.dtype is q.dtype
@@ -169,7 +169,7 @@ def test_writing_among_channels(dtype):
     assert torch.equal(q.dequantize(), numbers)
 
 
-def test_what_is_not_written_keeps_its_integers():
+def test_unwritten_elements_keep_their_integers():
     """Those of 32 bits are more than float32 tells apart."""
     ints = torch.tensor([[2**30 + 1, 5], [7, 2**30 + 3]], dtype=torch.int32)
     q = torch._make_per_channel_quantized_tensor(ints, torch.tensor([1.0, 0.5]), torch.tensor([0, 0]), 1)
@@ -177,7 +177,7 @@ def test_what_is_not_written_keeps_its_integers():
     assert q.int_repr().tolist() == [[2**30 + 1, 4], [7, 2**30 + 3]]
 
 
-def test_what_is_put_among_integers_is_numbers():
+def test_values_inserted_into_integers_are_quantized():
     q = torch.quantize_per_tensor(torch.zeros(3), 0.5, 10, torch.quint8)
     mask = torch.tensor([True, False, True])
     assert q.masked_fill(mask, torch.tensor(3)).dequantize().tolist() == [3, 0, 3]
@@ -239,13 +239,13 @@ def test_dynamic():
         (lambda f: torch.block_diag(tensor(), f), "quantized"),
     ],
 )
-def test_refusals(make, match):
+def test_errors(make, match):
     with pytest.raises((RuntimeError, NotImplementedError)) as caught:
         make(torch.tensor(NUMBERS))
     assert re.search(match, str(caught.value)), caught.value
 
 
-def test_arithmetic_with_a_quantizer_of_its_own():
+def test_arithmetic_with_another_quantizer():
     q, ops = tensor(torch.qint8, 0.5, 0, [-1.0, 3.0]), torch.ops.quantized
     assert ops.add(q, q, 0.5, 3).int_repr().tolist() == [-1, 15] and ops.add_relu(q, q, 0.5, 3).int_repr().tolist() == [3, 15]
     assert ops.mul(q, q, 0.5, 0).int_repr().tolist() == [2, 18] and ops.mul(q, q, 0.05, 0).int_repr().tolist() == [20, 127]
@@ -325,7 +325,7 @@ def test_other_libraries_do_not_get_the_integers():
             take(tensor())
 
 
-def test_a_kind_of_ones_own():
+def test_a_user_defined_tensor_kind():
     example = Path(__file__).parents[3] / "examples" / "kinds" / "scaled.py"
     kind = runpy.run_path(str(example))
     x = kind["Scaled"](torch.tensor([1.0, 2.0]), 3.0)
@@ -334,7 +334,7 @@ def test_a_kind_of_ones_own():
         torch.sort(x)
 
 
-def test_what_operators_are():
+def test_operator_objects():
     table = torch.dispatch.table("add")
     assert table["add"]["kind"]["dense"] == "kernel" and table["add"]["kind"]["quantized"] == "refused"
     assert table["add"]["device"] == {"cpu": "kernel", "meta": "kernel", **dict.fromkeys(("cuda", "mps", "xpu", "xla"), "refused")}
@@ -392,7 +392,7 @@ def test_quantized_tensors_without_data_are_in_no_file():
 
 
 @pytest.mark.parametrize("sizes", [(4, 0), (0, 4)])
-def test_channels_of_tensors_without_elements_move_or_are_refused(sizes):
+def test_channels_of_tensors_without_elements_move_or_are_rejected(sizes):
     n = sizes[0]
     q = torch.quantize_per_channel(torch.zeros(sizes), torch.ones(n).double(), torch.zeros(n).long(), 0, torch.qint8)
     assert q.transpose(0, 1).q_per_channel_axis() == 1 and q.clone().q_per_channel_scales().tolist() == [1] * n
@@ -468,14 +468,14 @@ print(found)
 """
 
 
-def test_every_function_takes_or_refuses_quantized_tensors_and_outs():
+def test_every_function_takes_or_rejects_quantized_tensors_and_outs():
     made = subprocess.run([sys.executable, "-c", WRITES_TO_QUANTIZED], capture_output=True, text=True)
     assert made.returncode == 0, (made.returncode, made.stderr[-2000:])
     assert int(made.stdout) > 300
 
 
 @pytest.mark.parametrize("power", [0, 1])
-def test_casts_to_and_from_quantized_outs_are_refused(power):
+def test_casts_to_and_from_quantized_outs_are_rejected(power):
     q = torch.quantize_per_tensor(torch.ones(2, 2), 0.1, 0, torch.quint8)
     for x, out in ((q, torch.zeros(2, 2)), (torch.ones(2, 2), q)):
         before = out.clone()

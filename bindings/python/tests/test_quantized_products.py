@@ -21,7 +21,7 @@ def rounded(numbers, scale, zero, dtype=torch.quint8):
 
 @pytest.mark.parametrize("dtype,zero", [(torch.quint8, 131), (torch.qint8, -7)])
 @pytest.mark.parametrize("rows,k,n", [(1, 5, 3), (7, 64, 32), (9, 1031, 65), (3, 0, 4), (0, 8, 2), (70, 513, 130)])
-def test_packed_weights_give_exact_sums(dtype, zero, rows, k, n):
+def test_products_with_packed_weights_are_exact(dtype, zero, rows, k, n):
     torch.manual_seed(rows + k)
     x = torch.quantize_per_tensor(torch.randn(rows, k) * 2, 0.05, zero, dtype)
     per_tensor = torch.quantize_per_tensor(torch.randn(n, k), 0.03, 5, torch.qint8)
@@ -37,7 +37,7 @@ def test_packed_weights_give_exact_sums(dtype, zero, rows, k, n):
             assert torch.equal(f(x, w, None, 0.25, zero, packed).int_repr(), plain.int_repr())
 
 
-def test_what_is_packed_stays_what_it_was():
+def test_packed_tensors_are_unchanged():
     w = torch.quantize_per_tensor(torch.eye(3), 0.5, 0, torch.qint8)
     x = torch.quantize_per_tensor(torch.ones(2, 3), 0.5, 0, torch.quint8)
     packed = ops.linear_prepack(w, torch.ones(3))

@@ -165,7 +165,7 @@ def test_states_of_counters_are_seed_and_offset():
         (lambda g: torch.empty(3).normal_(std=-1, generator=g), "std=-1"),
     ],
 )
-def test_what_is_refused_draws_nothing(spoil, text):
+def test_rejected_calls_draw_nothing(spoil, text):
     g = philox()
     torch.rand(100, generator=g)
     state = g.get_state()
@@ -290,7 +290,7 @@ def test_binomial_draws_pytorchs_numbers(dtype, want):
 
 @pytest.mark.parametrize("engine", ["mt19937", "philox"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_binomial_of_what_is_certain(engine, dtype):
+def test_binomial_with_probabilities_0_and_1(engine, dtype):
     nan, inf = float("nan"), float("inf")
     count = torch.tensor([0, -3, 5, 5, 5, 5, inf, inf, nan, 5], dtype=dtype)
     prob = torch.tensor([0.5, 0.5, 0, -1, 1, 2, 0.25, 0, 0.5, nan], dtype=dtype)
@@ -346,7 +346,7 @@ def test_parameters_of_binomial_broadcast_and_go_with_their_elements():
         (lambda c, p: torch.binomial(c, p[:2]), RuntimeError, "3.*2"),
     ],
 )
-def test_what_binomial_refuses(draw, error, text):
+def test_errors_of_binomial(draw, error, text):
     with pytest.raises(error, match=text):
         draw(torch.ones(3), torch.ones(3))
 

@@ -75,8 +75,8 @@ def close(mine, other, tolerance=1e-10):
 
 
 @pytest.mark.parametrize("kind", GATES)
-@pytest.mark.parametrize("units", [1, 7, 8, 16, 17, 33, 70])  # either side of vectors, and of panels of four
-@pytest.mark.parametrize("sizes", [[1], [5], [3, 3], [9, 9, 9], PACKED], ids=str)  # one step has a product of its own
+@pytest.mark.parametrize("units", [1, 7, 8, 16, 17, 33, 70])  # below and above the width of vectors, and of packed panels of four
+@pytest.mark.parametrize("sizes", [[1], [5], [3, 3], [9, 9, 9], PACKED], ids=str)  # one step has a separate product
 def test_layers_and_their_gradients_are_those_of_steps(kind, units, sizes):
     data, states, params = operands(kind, units, sizes)
     of = [data, *states, *params]
@@ -233,7 +233,7 @@ def test_no_sequences_and_meta():
     assert output.shape == (4, 5, 3) and output.device.type == "meta" and c.shape == (1, 5, 3)
 
 
-def test_refusals():
+def test_errors():
     x, h = torch.ones(4, 5, 2), torch.zeros(1, 5, 3)
     params = [torch.ones(9, 2), torch.ones(9, 3), torch.ones(9), torch.ones(9)]
 

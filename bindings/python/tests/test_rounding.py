@@ -6,7 +6,7 @@ import pytest
 
 import libtensor as torch
 
-SIZES = [1, 3, 16, 17, 33, 1000]  # both sides of vectors' widths, and of what is too small for them
+SIZES = [1, 3, 16, 17, 33, 1000]  # below and above the width of vectors, and sizes too small for them
 
 
 def full(n, value, dtype=torch.float32):

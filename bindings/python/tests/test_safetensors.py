@@ -108,7 +108,7 @@ def entry(dtype, shape, begin, end):
         ({"__metadata__": {"a": 1}}, 0),
     ],
 )
-def test_invalid_files_are_refused_as_by_the_package(header, size):
+def test_invalid_files_are_rejected_as_by_the_package(header, size):
     data = file_of(header, bytes(size))
     with pytest.raises(safetensors.SafetensorError):
         safetensors.numpy.load(data)

@@ -57,7 +57,7 @@ def walk(x, grid, mode, padding, align):
 @pytest.mark.parametrize(("mode", "n"), [("bilinear", 2), ("nearest", 2), ("bicubic", 2), ("bilinear", 3), ("nearest", 3)])
 def test_values(mode, n, padding, align):
     torch.manual_seed(0)
-    # Points are taken in blocks, some of which lie inside of the image as a whole.
+    # Points are processed in blocks, some of which are completely inside of the image.
     for sizes, points, reach in [((2, 3, 2, 4, 5), (2, 3, 7), 1.7), ((1, 10, 1, 3, 2), (3, 4, 3), 0.3), ((1, 1, 3, 1, 6), (1, 2, 33), 5.0)]:
         x = torch.randn(*sizes[:2], *sizes[-n:], dtype=torch.float64)
         grid = (torch.rand(sizes[0], *points[-n:], n, dtype=torch.float64) * 2 - 1) * reach
@@ -119,7 +119,7 @@ def test_points_that_are_no_numbers():
     assert F.grid_sample(x, grid, "nearest", "border", align_corners=False).flatten().tolist() == [4, 6, 4, 6]
     assert F.grid_sample(x, grid, padding_mode="border", align_corners=False).flatten().tolist() == [4, 6, 4, 6]
     assert F.grid_sample(x, grid, align_corners=False).flatten().isnan().tolist() == [True, True, True, False]
-    x[0, 0, 0, 0] = math.nan  # does not leak from where taps outside are not read
+    x[0, 0, 0, 0] = math.nan  # does not leak from filter taps outside, which are not read
     assert F.grid_sample(x, torch.full((1, 1, 1, 2), 5.0), align_corners=False).item() == 0
 
 
@@ -198,7 +198,7 @@ X, G = torch.ones(1, 1, 2, 2), torch.zeros(1, 2, 2, 2)
         (lambda: F.affine_grid(torch.ones(1, 3, 4), (1, 1, 2, 2), False), ValueError, "1, 2, 3.*1, 3, 4"),
     ],
 )
-def test_refusals(call, error, facts):
+def test_errors(call, error, facts):
     with pytest.raises(error, match=facts):
         call()
 

@@ -127,7 +127,7 @@ def tensors():
     }
 
 
-def test_tensors_of_every_kind_come_back_beside_other_objects(options):
+def test_tensors_of_every_kind_are_loaded_with_other_objects(options):
     kinds = tensors()
     found = again({"kinds": kinds, "why": argparse.Namespace(a=1)}, **options)["kinds"]
     for name, x in kinds.items():
@@ -138,14 +138,14 @@ def test_tensors_of_every_kind_come_back_beside_other_objects(options):
     assert found["subclass"].unit == ["m"] and found["row"].storage_offset() == 3
 
 
-def test_storages_come_back_beside_other_objects(options):
+def test_storages_are_loaded_with_other_objects(options):
     x = torch.arange(3, dtype=torch.int16)
     found = again([x, x.untyped_storage(), classes.Kind.SGD, torch.FloatStorage([1.5])], **options)
     found[0][0] = 7
     assert found[1].data_ptr() == found[0].data_ptr() and found[3].tolist() == [1.5] and found[3].dtype is torch.float32
 
 
-def test_what_the_engine_reads_is_the_same_as_what_is_unpickled(options):
+def test_the_engine_reads_the_same_as_unpickling(options):
     kinds = {name: x for name, x in tensors().items() if type(x) is not classes.Points}
     file = saved({"kinds": kinds, "more": [1, (2.5, None), {"a": b"x"}], "counts": collections.Counter("ab"), "shape": torch.Size([2])}, **options)
     engine, unpickled = (torch.load(file, weights_only=w) for w in (True, False) if not file.seek(0))
@@ -154,7 +154,7 @@ def test_what_the_engine_reads_is_the_same_as_what_is_unpickled(options):
     assert [x.requires_grad for x in engine["kinds"].values()] == [x.requires_grad for x in unpickled["kinds"].values()]
 
 
-def test_files_depend_on_what_is_saved_alone():
+def test_files_depend_only_on_the_saved_values():
     obj = {"a": torch.arange(3), "b": argparse.Namespace(c=[1])}
     assert saved(obj).getvalue() == saved(copy.deepcopy(obj)).getvalue()
 
@@ -212,7 +212,7 @@ def test_compact_files_of_other_objects():
     assert b[0] == 0
 
 
-def test_pickles_and_copies_keep_what_modules_and_dtypes_are():
+def test_pickles_and_copies_keep_module_and_dtype_objects():
     net = classes.Net().eval()
     x = torch.ones(1, 2)
     for made in (pickle.loads(pickle.dumps(net)), copy.deepcopy(net)):
@@ -223,10 +223,10 @@ def test_pickles_and_copies_keep_what_modules_and_dtypes_are():
     assert torch.equal(copy.deepcopy(lstm)(torch.ones(1, 2))[0], lstm(torch.ones(1, 2))[0])
 
 
-# What is rejected, and what a program allows.
+# Errors, and the functions that permit an object.
 
 
-def test_refusals_name_what_would_allow_the_object():
+def test_errors_name_the_function_that_allows_the_object():
     for obj, name in ((argparse.Namespace(), "argparse.Namespace"), (np.float64(1), "numpy._core.multiarray.scalar"), (getattr, "builtins.getattr")):
         with pytest.raises(pickle.UnpicklingError) as error:
             torch.load(saved(obj))
@@ -360,11 +360,11 @@ def test_other_pickle_modules():
         torch.load(saved(1), pickle_module=pickle, weights_only=True)
 
 
-# Places, mappings, options.
+# map_location, mappings, options.
 
 
 @pytest.mark.parametrize("weights_only", [True, False])
-def test_places(tmp_path, weights_only):
+def test_positions(tmp_path, weights_only):
     x = torch.arange(3.0)
     torch.save({"x": x, "again": x[1:]}, tmp_path / "a.pt")
 

@@ -34,7 +34,7 @@ def test_allowed_in_place():
 
 
 @pytest.mark.parametrize(("left", "right"), [("int", "float"), ("bool", "int"), ("bool", "uint8")])
-def test_refused_in_place(left, right):
+def test_rejected_in_place(left, right):
     t = tensors()
     with pytest.raises(RuntimeError, match="result type .* can't be cast to the desired output type"):
         t[left] *= t[right]

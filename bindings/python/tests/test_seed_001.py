@@ -54,7 +54,7 @@ def test_allowed_in_place(left, right):
 
 
 @pytest.mark.parametrize(("left", "right"), [("int", "float"), ("bool", "int"), ("bool", "uint"), ("float", "cfloat")])
-def test_refused_in_place(left, right):
+def test_rejected_in_place(left, right):
     t = tensors()
     with pytest.raises(RuntimeError, match="can't be cast to the desired output type"):
         t[left] *= t[right]

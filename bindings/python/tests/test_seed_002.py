@@ -99,7 +99,7 @@ def test_transposing():
     points = torch.tensor(POINTS)
     points_t = points.t()
     assert repr(points_t) == "tensor([[4., 5., 2.],\n        [1., 3., 1.]])"
-    # The book compares id()s, which tell nothing of objects that are gone again.
+    # The book compares id()s, which are reused after an object was freed.
     assert points.storage() == points_t.storage() and points.storage().data_ptr() == points_t.storage().data_ptr()
     assert points.stride() == (2, 1) and points_t.stride() == (1, 2)
     some_t = torch.ones(3, 4, 5)

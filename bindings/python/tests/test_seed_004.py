@@ -46,7 +46,7 @@ def test_legacy_storages():
         assert torch.ones(2, 2).storage().tolist() == [1.0] * 4
 
 
-def test_a_gradient_is_a_storage_of_its_own():
+def test_a_gradient_has_a_separate_storage():
     t = torch.zeros(3, requires_grad=True)
     t.sum().backward()
     assert list(t.untyped_storage()) == [0] * 12  # the storage of the tensor is just 0s

@@ -52,12 +52,12 @@ def test_an_initial_value_begins_every_segment():
     assert torch.segment_reduce(data, "mean", lengths=lengths, initial=5).tolist() == [[5, 5, 5], [6.75, 7.75, 8.75]]
 
 
-def test_rows_have_segments_of_their_own():
+def test_rows_have_separate_segments():
     lengths = torch.tensor([[1, 2], [1, 2], [0, 3], [3, 0]])
     assert torch.segment_reduce(torch.tensor(DATA), "sum", lengths=lengths, axis=1).tolist() == [[1, 5], [4, 11], [0, 24], [33, 0]]
 
 
-def test_segments_that_do_not_fit_are_refused():
+def test_mismatched_segments_are_rejected():
     data = torch.tensor(DATA)
     for given, words in (
         ({}, "lengths or offsets"),
@@ -77,7 +77,7 @@ def test_segments_that_do_not_fit_are_refused():
     assert torch.segment_reduce(data, "sum", offsets=torch.tensor([0, 2, 7]), unsafe=True).tolist() == [[5, 7, 9], [17, 19, 21]]
 
 
-def test_numbers_have_no_segments():
+def test_zero_dim_tensors_have_no_segments():
     for lengths in (torch.tensor(1), torch.tensor([1])):
         with pytest.raises(RuntimeError, match="segment_reduce: .*shape"):
             torch.segment_reduce(torch.tensor(2.0), "sum", lengths=lengths)
@@ -96,7 +96,7 @@ def test_cosines():
     assert torch.autograd.gradcheck(lambda b: torch.cosine_similarity(a.detach(), b), b)
 
 
-def test_cosines_that_there_are_not():
+def test_cosines_of_invalid_arguments():
     with pytest.raises(RuntimeError, match="int64"):
         torch.cosine_similarity(torch.tensor([[1]]), torch.tensor([[1]]))
     with pytest.raises(IndexError, match="1"):
@@ -116,7 +116,7 @@ NAN, INF = float("nan"), float("inf")
         ("min", None, [0, NAN, 2], [0, 1, 0]),
         ("max", None, [1, 1, 2], [0, 0, 1]),
         ("min", None, [1, 1, 2], [0.5, 0.5, 0]),
-        ("min", 1.0, [1, 1, 2], [0.5, 0.5, 0]),  # what segments begin with has no share
+        ("min", 1.0, [1, 1, 2], [0.5, 0.5, 0]),  # the initial value of a segment has no share
         ("max", INF, [1, INF, 0], [0, 1, 0]),
         ("max", 5.0, [1, 2, 3], [0, 0, 0]),
         ("max", NAN, [1, 2, 3], [0, 0, 0]),

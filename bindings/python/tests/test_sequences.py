@@ -175,6 +175,6 @@ def endless():
         ([np.longdouble(1)], {}, TypeError, "NumPy number of type"),
     ],
 )
-def test_refused(data, options, error, text):
+def test_errors(data, options, error, text):
     with pytest.raises(error, match=text):
         torch.tensor(data, **options)

@@ -45,7 +45,7 @@ def test_attributes_of_tensors_come_back(tmp_path):
         assert found["view"].data_ptr() == found["x"].data_ptr() + 8 and not found["view"].__dict__
 
 
-def test_texts_with_halves_of_surrogate_pairs_come_back(tmp_path):
+def test_strings_with_lone_surrogates_are_loaded(tmp_path):
     saved = {"\ud800x": "\ud83d\ude00", "plain": ["é😀", "\udfff", "x" * 40 + "\udbff"], ("\udc00",): {"\ud800"}}
     torch.save(saved, tmp_path / "a.pt")
     assert torch.load(tmp_path / "a.pt") == saved
@@ -136,7 +136,7 @@ def test_storages_of_two_dtypes(tmp_path):
     assert a.tolist() == [0, 0, 0, 0]
 
 
-def test_compact_saves_what_is_seen(tmp_path):
+def test_compact_saves_only_visible_elements(tmp_path):
     big = torch.arange(100000)
     part = big[500:510:3]
     torch.save([part, big[503:506]], tmp_path / "whole.pt")
@@ -167,7 +167,7 @@ def test_meta_tensors_and_map_location(tmp_path):
         torch.load(tmp_path / "a.pt", map_location="cuda")
 
 
-def test_a_file_holds_tensors_of_every_kind_side_by_side():
+def test_a_file_holds_tensors_of_every_kind():
     x = torch.arange(6.0).reshape(2, 3)
     kinds = {
         "sparse": x.to_sparse(),
@@ -223,12 +223,12 @@ def test_pytorchs_file():
     ],
 )
 @pytest.mark.parametrize("weights_only", [True, None])
-def test_refused_files(name, error, fact, weights_only):
+def test_rejected_files(name, error, fact, weights_only):
     with pytest.raises(error, match=fact):
         torch.load(DATA / name, weights_only=weights_only)
 
 
-def test_what_cannot_be_saved_is_told_and_changes_nothing(tmp_path):
+def test_unsupported_objects_raise_and_change_nothing(tmp_path):
     points = make_points()
     path = tmp_path / "a.pt"
     torch.save(points, path)
@@ -247,7 +247,7 @@ def test_what_cannot_be_saved_is_told_and_changes_nothing(tmp_path):
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.pt"]
 
 
-def test_damaged_files_are_refused(tmp_path):
+def test_damaged_files_are_rejected(tmp_path):
     points = make_points()
     path = tmp_path / "a.pt"
     torch.save(points, path)

@@ -54,7 +54,7 @@ def test_queues_carry_shared_memory():
     inbox.put(None)
     assert outbox.get(timeout=60) is None
     worker.join()
-    # What comes back is the storage that this process has.
+    # The received storage is the one that this process has.
     assert back.data_ptr() == t.data_ptr() and view.stride() == (1, 3) and view.storage_offset() == 1
     assert untyped == t.untyped_storage() and typed == t.storage()
     assert t.tolist() == [[0, 4, 8], [6, 16, 20]]
@@ -75,7 +75,7 @@ def describe(inbox, outbox):
         outbox.put((described(item), item))
 
 
-def test_what_arrives_is_what_was_sent():
+def test_received_tensors_equal_sent_ones():
     attributes = torch.ones(2)
     attributes.title = "x"
     kinds = [
@@ -129,7 +129,7 @@ def test_share_memory_moves_every_view():
     assert torch.empty(0).share_memory_().is_shared() and torch.empty(2, device="meta").is_shared()
 
 
-def test_what_cannot_be_shared():
+def test_objects_that_cannot_be_shared():
     t = torch.ones(2)
     array = t.numpy()
     with pytest.raises(RuntimeError, match="cannot be moved"):
@@ -222,7 +222,7 @@ def put(queue, n):
         queue.put(torch.full((3,), i))
 
 
-def test_what_a_process_sent_outlives_it():
+def test_sent_tensors_outlive_the_process():
     queue = mp.Queue()
     sender = mp.Process(target=put, args=(queue, 3))
     sender.start()
@@ -250,7 +250,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
-def test_what_a_process_sent_outlives_it_however_it_started(tmp_path, method):
+def test_sent_tensors_outlive_the_process_for_every_start_method(tmp_path, method):
     program = tmp_path / "program.py"
     program.write_text(OF_A_METHOD)
     done = subprocess.run([sys.executable, program, method], capture_output=True, text=True, timeout=120)
@@ -264,7 +264,7 @@ def put_and_die(queue):
     os._exit(1)
 
 
-def test_what_a_killed_process_sent_is_told():
+def test_messages_of_a_killed_process_raise():
     queue = mp.Queue()
     sender = mp.Process(target=put_and_die, args=(queue,))
     sender.start()
@@ -280,7 +280,7 @@ def refuse(tensor):
 @pytest.mark.slow
 def test_descriptors_of_received_tensors_do_not_leak():
     def shared():
-        gc.collect()  # errors of other processes lie in circles
+        gc.collect()  # errors of other processes are in reference cycles
         torch.zeros(1)
         links = (f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd"))
         return sum("libtensor" in os.readlink(link) for link in links if os.path.islink(link))

@@ -120,7 +120,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_parts_that_do_not_fit_are_refused(text):
+def test_parts_that_do_not_fit_are_rejected(text):
     before = torch.memory_stats().in_use
     with pytest.raises(RuntimeError, match=text):
         BAD[text]()
@@ -320,7 +320,7 @@ def test_other_functions():
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_has_no_sparse_form_says_so(layout):
+def test_errors_of_operators_without_a_sparse_form(layout):
     s = pair(layout)[2]
     for name in ("sort", "exp", "cumsum", "median", "tril"):
         with pytest.raises(NotImplementedError, match=rf"is not implemented for {layout} tensors; to_dense\(\) converts"):
@@ -332,7 +332,7 @@ def test_what_has_no_sparse_form_says_so(layout):
 
 
 @pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc])
-def test_an_out_with_more_dense_dimensions_than_the_result_has_any_is_refused(layout):
+def test_an_out_with_more_dense_dimensions_than_the_result_has_any_is_rejected(layout):
     out = torch.ones(2, 3, 4, 5).to_sparse(1)
     with pytest.raises(RuntimeError, match="3 dense dimensions cannot take"):
         torch.tanh(torch.eye(2).to_sparse(layout=layout), out=out)
@@ -386,7 +386,7 @@ def test_gradients_of_sparse_results_may_have_any_layout(layout):
         torch.autograd.grad(s, x, torch.ones(3, 4))
 
 
-def test_gradients_reach_what_values_are_made_of():
+def test_gradients_reach_the_operands_of_values():
     i = torch.tensor([[0, 1, 0], [2, 0, 2]])
     v = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
     m = torch.arange(6.0, dtype=torch.float64).reshape(3, 2).requires_grad_()
@@ -452,7 +452,7 @@ def test_files_and_pickles_keep_sparse_tensors():
 
 
 # Indices are checked wherever a tensor is made: those of files too.
-def test_files_with_bad_indices_are_refused():
+def test_files_with_bad_indices_are_rejected():
     s = torch.eye(3).to_sparse_csr()
     s.col_indices()[1] = 77
     file = io.BytesIO()
@@ -486,7 +486,7 @@ def scipy_array(kind, dense, block):
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
-def test_damaged_arrays_of_scipy_are_refused(kind):
+def test_damaged_arrays_of_scipy_are_rejected(kind):
     starts = (1, 100), (1, -100), (4, 1 << 30), (0, 1)
     for part, at, value in (*(("indptr", *start) for start in starts), ("indices", 2, 1 << 30), ("indices", 0, -5)):
         array = scipy_array(kind, np.eye(4), 1)
@@ -544,13 +544,13 @@ def test_first_compressed_indices_are_told_as_they_are():
         torch.sparse_csc_tensor([-7, -1, 2], [0, 1], torch.ones(2), [2, 2])
 
 
-def test_places_to_split_at_are_no_sparse_tensor():
+def test_split_positions_cannot_be_a_sparse_tensor():
     with pytest.raises(NotImplementedError, match="tensor_split is not implemented for sparse_coo tensors"):
         torch.tensor_split(torch.arange(6.0), torch.tensor([2, 4]).to_sparse())
 
 
 @pytest.mark.parametrize(("kind", "instead"), [("sparse_coo", "to_dense"), ("sparse_csr", "to_dense"), ("quantized", "dequantize")])
-def test_refusals_name_the_call_of_the_user(kind, instead):
+def test_errors_name_the_call_of_the_user(kind, instead):
     x = torch.quantize_per_tensor(torch.eye(3), 0.1, 2, torch.quint8) if kind == "quantized" else to(kind, torch.eye(3))
     end = rf" is not implemented for {kind} tensors; {instead}\(\) converts$"
     d = torch.eye(3)
@@ -569,7 +569,7 @@ def test_refusals_name_the_call_of_the_user(kind, instead):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.complex32])
-def test_scipy_computes_with_what_it_is_given(dtype):
+def test_scipy_computes_with_tensors(dtype):
     d = torch.tensor(DENSE, dtype=torch.float32).to(dtype)
     for layout in LAYOUTS[:4]:
         array = torch.sparse.to_scipy(to(layout, d))
@@ -613,7 +613,7 @@ def test_lists_without_blocks(make):
         make([0, 0, 0], [], [], (3, 3))
 
 
-def test_what_spdiags_refuses():
+def test_errors_of_spdiags():
     d, o = torch.ones(2, 3), torch.tensor([0, 1])
     for args, says in (
         ((d, o.to(torch.int32), (3, 3)), "offsets must have dtype int64, but got int32"),
@@ -717,7 +717,7 @@ def test_parts_of_sparse_tensors_are_not_assigned_to(layout):
     assert torch.equal(x.to_dense(), torch.tensor(DENSE))
 
 
-def test_outputs_tell_the_dtype_of_zeros():
+def test_outputs_determine_the_dtype_of_zeros():
     for dtype in (torch.int8, torch.bool, torch.complex64):
         out = torch.eye(2).to(dtype).to_sparse()
         assert torch.zeros(3, 1, out=out).dtype is dtype and out._nnz() == 0

@@ -91,7 +91,7 @@ def outcome(f, x):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_operators_take_what_they_take_of_strided_tensors(layout, dtype):
+def test_operators_support_the_arguments_of_strided_tensors(layout, dtype):
     x = made(dtype)
     for name, f in OPERATORS.items():
         expected, got = outcome(f, x), outcome(f, LAYOUTS[layout](x))
@@ -133,7 +133,7 @@ def test_entries_of_one_place_are_one_element_before_they_are_converted(dtype, e
     assert v.grad.tolist() == [2, 2]
 
 
-def test_slices_that_cannot_be_are_refused_by_name():
+def test_invalid_slices_are_rejected_by_name():
     s = torch.ones(4, 4).to_sparse_bsr((2, 2))
     with pytest.raises(RuntimeError, match=r"^slice: matrices of sizes \(3, 4\) cannot be divided into blocks"):
         s[1:]

@@ -49,7 +49,7 @@ USES = {
     "gather rows": lambda r, w, sparse: w.gather(0, some(r, 4, 2), sparse_grad=sparse),
     "gather columns": lambda r, w, sparse: torch.gather(w, -1, some(r, 3, 5, below=WIDTH), sparse_grad=sparse),
 }
-# What stands between a weight and its use.
+# The operations between a weight and its use.
 CHAINS = {
     "itself": lambda w: w,
     "scaled": lambda w: w * 3,
@@ -193,7 +193,7 @@ def test_zero_grad_removes_entries(zero):
         assert module.weight.grad.is_sparse and module.weight.grad._nnz() == 0
 
 
-def test_copies_have_gradients_of_their_own():
+def test_copies_have_separate_gradients():
     w = weight()
     picked(w).backward()
     copied = copy.deepcopy(w)

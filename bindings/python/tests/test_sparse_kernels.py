@@ -254,7 +254,7 @@ def test_sampled_products_of_all_dtypes(dtype, inner):
     assert torch.equal(got.to_dense(), want * 3 + a.to_dense() * 2)
 
 
-def test_parts_that_do_not_fit_are_refused():
+def test_parts_that_do_not_fit_are_rejected():
     crow, col, one, m = torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2), torch.ones(2, 3)
     sampled, added = torch._gen.gen_functions.csr_sddmm, torch._gen.gen_functions.csr_spadd
     for call, says in (
@@ -399,7 +399,7 @@ def test_indices_that_go_bad_before_a_kernel_runs(bad):
             call()
 
 
-def test_indices_that_fall_later_are_sorted_or_refused():
+def test_indices_that_fall_later_are_sorted_or_rejected():
     c = torch.eye(4).to_sparse()
     c.indices()[:, 0] = 3
     assert (c + torch.eye(4).to_sparse()).to_dense().diagonal().tolist() == [1, 2, 2, 3]

@@ -103,7 +103,7 @@ def test_sparse_adam_takes_the_steps_of_its_formula(options):
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adadelta", "RMSprop", "Rprop", "ASGD"])
-def test_other_optimizers_refuse_sparse_gradients(name):
+def test_other_optimizers_reject_sparse_gradients(name):
     w = torch.ones(3, 2, requires_grad=True)
     F.embedding(torch.tensor([1]), w, sparse=True).sum().backward()
     with pytest.raises(RuntimeError, match="does not support sparse gradients"):
@@ -114,7 +114,7 @@ def test_other_optimizers_refuse_sparse_gradients(name):
             optim.Adam([w]).step()
 
 
-def test_refused_parameters_and_gradients():
+def test_rejected_parameters_and_gradients():
     w = torch.ones(3, 2, requires_grad=True)
     sparse, complexes = torch.eye(2).to_sparse().requires_grad_(), torch.ones(2, dtype=torch.complex64, requires_grad=True)
     with pytest.raises(ValueError, match=r"Sparse params at indices \[\[0, 1\]\]: SparseAdam requires dense parameter tensors"):
@@ -136,7 +136,7 @@ def test_refused_parameters_and_gradients():
     assert torch.equal(w, torch.ones(3, 2))
 
 
-def test_momentum_of_sparse_gradients_refuses_strided_ones():
+def test_momentum_of_sparse_gradients_rejects_strided_ones():
     w = torch.ones(3, 2, requires_grad=True)
     optimizer = optim.SGD([w], lr=1.0, momentum=0.9)
     F.embedding(torch.tensor([1]), w, sparse=True).sum().backward()

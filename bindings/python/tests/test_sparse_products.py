@@ -27,7 +27,7 @@ def test_sums_with_products_are_sparse(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_products_are_reduced_to(layout):
+def test_reductions_of_products(layout):
     d, b = torch.tensor(DENSE), (torch.arange(6.0).reshape(3, 2) - 2).requires_grad_()
     s = getattr(d, layout)()
     parts = torch.tensor([[[0.0, 2.0], [-6.0, -9.0]], [[-8.0, -4.0], [-8.0, -4.0]]])  # of the entries of the rows that have some
@@ -70,7 +70,7 @@ def test_sizes_with_the_largest_integer_are_named():
         torch.sparse_csc_tensor([0], [], torch.zeros(0), [0, 2**63 - 1])
 
 
-def test_a_product_of_a_batch_tells_what_failed():
+def test_an_error_of_a_batched_product_names_the_operand():
     c = torch.ones(2, 4, 6).to_sparse_csr()
     c.crow_indices()[1, 4] = 6
     with pytest.raises(RuntimeError, match="crow_indices|indices"):
@@ -92,7 +92,7 @@ ALL = ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 
 
 @pytest.mark.parametrize("layout", ALL)
-def test_what_a_product_is_added_to_does_not_count_times_zero(layout):
+def test_the_addend_of_a_product_is_ignored_if_beta_is_zero(layout):
     d, gone = torch.tensor(DENSE), torch.full((3, 3), float("nan"))
     s = of(layout, d)
     for left, right in ((s, s), (s, d), (d, s)):

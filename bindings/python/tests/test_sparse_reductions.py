@@ -76,7 +76,7 @@ def test_limits_that_zero_is_within():
             form.pow(-1)
 
 
-def test_part_of_a_dimension_with_entries_of_its_own():
+def test_part_of_a_dimension_with_separate_entries():
     x = torch.arange(24.0).reshape(2, 3, 4)
     hybrid = x.to_sparse(2)
     part = hybrid.narrow_copy(2, 1, 2)

@@ -131,7 +131,7 @@ def test_reductions_of_repeated_and_no_entries():
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_replaces_entries(layout):
+def test_operators_that_replace_entries(layout):
     d, s = pair(layout)
     same(torch.nan_to_num(s * math.nan, 7), torch.ones_like(s).to_dense() * 7)
     same(torch.round(s / 3, decimals=1), torch.round(d / 3, decimals=1))
@@ -178,7 +178,7 @@ def test_solving_for_several_right_sides():
         assert torch.allclose(torch.sparse.spsolve(s, b[:, 0]), torch.linalg.solve(a, b[:, 0]))
 
 
-def test_lines_that_change_later_are_refused():
+def test_lines_that_change_later_are_rejected():
     def bad():
         c = torch.tensor(DENSE).double().to_sparse_csr()
         c.crow_indices()[2] = 99
@@ -206,7 +206,7 @@ def test_nothing_stays_in_use():
             test_shapes(layout, SHAPES[5])
             test_reductions_of_all_elements(layout, "amax")
         test_squeeze()
-        test_lines_that_change_later_are_refused()
+        test_lines_that_change_later_are_rejected()
 
     work()
     before = torch.memory_stats().in_use
@@ -305,7 +305,7 @@ def test_gradients_of_sparse_inputs_are_checked_by_their_entries():
         lambda x, i: torch.cat([x, x]),
     ],
 )
-def test_positions_of_a_tensor_without_dimensions_are_refused(call):
+def test_positions_of_a_tensor_without_dimensions_are_rejected(call):
     x = torch.sparse_coo_tensor(torch.zeros(0, 2).long(), torch.tensor([1.0, 5.0]), ())
     with pytest.raises((RuntimeError, IndexError), match="cannot be applied to a 0-dim tensor|0-d tensor|too many indices"):
         call(x, torch.tensor([0]))
@@ -346,7 +346,7 @@ def test_gradients_go_through_batches():
     assert entries.grad.tolist() == [[0, 0], [1, 1]]
 
 
-def test_sizes_beyond_an_integer_are_refused():
+def test_sizes_beyond_an_integer_are_rejected():
     huge = torch.sparse_coo_tensor([[3]], [1.0], (2**62,))
     for n in (2, 3, 4, 5):
         for join in (torch.cat, torch.hstack, torch.concat):
@@ -367,14 +367,14 @@ def test_sparse_tensors_have_no_names(layout):
     assert s.rename(None).names == (None, None)
 
 
-def test_what_wants_elements_refuses_sparse_tensors():
+def test_operators_on_elements_reject_sparse_tensors():
     v, m, one = torch.tensor([1.0, 0, 2]).to_sparse(), torch.ones(3, 5).to_sparse_csr(), torch.ones(5, 1).to_sparse_csr()
     for call in (lambda: torch.outer(v, v), lambda: torch.cross(v, v), lambda: m.cov(), lambda: one.cov(), lambda: m.corrcoef()):
         with pytest.raises(NotImplementedError, match="is not implemented for sparse_c.. tensors; to_dense"):
             call()
 
 
-def test_an_operator_in_place_refuses_what_it_refuses_of_coalesced_entries():
+def test_in_place_operators_reject_uncoalesced_like_coalesced_entries():
     for indices in ([[0, 1]], [[1, 1]]):
         s = torch.sparse_coo_tensor(indices, [1 + 2j, 3j], (2,))
         with pytest.raises(RuntimeError, match="abs"):
@@ -414,7 +414,7 @@ def test_one_line_of_a_matrix(layout):
 
 
 @pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
-def test_equality_at_the_same_places_and_at_others(layout):
+def test_equality_at_equal_and_at_different_positions(layout):
     def make(*rows):
         return torch.tensor(rows).to_sparse(layout=getattr(torch, layout), blocksize=(1, 1) if "_bs" in layout else None)
 
@@ -430,14 +430,14 @@ def test_equality_at_the_same_places_and_at_others(layout):
 
 
 @pytest.mark.parametrize("sizes", [(), (1,), (4,)])
-def test_t_of_what_has_nothing_to_turn(sizes):
+def test_t_of_tensors_of_fewer_than_two_dimensions(sizes):
     x = torch.ones(sizes).to_sparse()
     before = torch.memory_stats().in_use
     assert x.t_() is x and x.to_dense().equal(torch.ones(sizes)) and x.t().shape == sizes
     assert torch.memory_stats().in_use == before
 
 
-def test_a_mask_counts_each_of_its_places_once():
+def test_a_mask_counts_each_of_its_positions_once():
     mask = torch.sparse_coo_tensor([[2, 0, 2]], [1.0, 1.0, 1.0], (3,))
     for x in (torch.tensor([5.0, 6, 7]), torch.tensor([5.0, 6, 7]).to_sparse()):
         got = x.sparse_mask(mask)
@@ -546,7 +546,7 @@ def test_parts_are_validated_and_converted():
 
 
 @pytest.mark.parametrize("layout", ["strided", *LAYOUTS])
-def test_positions_are_refused_alike_in_every_layout(layout):
+def test_invalid_positions_are_rejected_in_every_layout(layout):
     x = torch.eye(4).to_sparse(layout=getattr(torch, layout), blocksize=(2, 2) if "_bs" in layout else None)
     for f in (torch.narrow, torch.narrow_copy):
         for args, error, says in (
@@ -562,7 +562,7 @@ def test_positions_are_refused_alike_in_every_layout(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS[1:])
-def test_batches_change_places(layout):
+def test_batch_dimensions_are_exchanged(layout):
     d = torch.arange(1, 2 * 3 * 4 * 6 + 1).reshape(2, 3, 4, 6)
     d[..., ::2, :3] = 0
     s = to(layout, d)

@@ -8,7 +8,7 @@ import pytest
 
 import libtensor as torch
 
-# To the last place or the one beside it.
+# Within one unit in the last place.
 VALUES = {
     "entr": [(0.3, 0.3611918412977808), (1.5, -0.6081976621622466), (1e-300, 6.9077552789821376e-298), (1e300, -6.907755278982137e302)],
     "erfcx": [
@@ -518,7 +518,7 @@ def test_mvlgamma_is_right_to_the_last_place(p, x, want):
 
 
 @pytest.mark.parametrize("call", [torch.special.ndtr, lambda x, out=None: torch.special.multigammaln(x, 2, out=out)])
-def test_functions_of_several_steps_in_pytorch_write_over_what_they_read(call):
+def test_composite_functions_may_overwrite_their_inputs(call):
     x = torch.arange(2.0, 18).reshape(4, 4)
     want = call(x)
     for view in (lambda t: t.t(), lambda t: t):
@@ -623,7 +623,7 @@ def same(a, b):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", ONE_NUMBER)
-def test_a_value_does_not_depend_on_its_neighbours(name, dtype):
+def test_a_value_does_not_depend_on_adjacent_elements(name, dtype):
     """Numbers that vectors cannot take are computed one by one; the others give the same in any company."""
     f, x = ONE_NUMBER[name], torch.tensor(MIXED, dtype=dtype)
     alone = torch.cat([f(v.reshape(1)) for v in x])
@@ -634,7 +634,7 @@ def test_a_value_does_not_depend_on_its_neighbours(name, dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", TWO_NUMBERS)
-def test_a_value_of_two_numbers_does_not_depend_on_its_neighbours(name, dtype):
+def test_a_binary_result_does_not_depend_on_adjacent_elements(name, dtype):
     f = TWO_NUMBERS[name]
     x = torch.tensor(MIXED, dtype=dtype)
     y = torch.tensor([math.nan, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 5.0, 11.25, 40.0, 250.0, 999.0, 1000.0, 1e15, math.inf], dtype=dtype)

@@ -72,7 +72,7 @@ def test_copies():
     assert a.untyped_storage() == b.untyped_storage()
 
 
-def test_resize_keeps_what_fits():
+def test_resize_keeps_elements_that_fit():
     s = torch.UntypedStorage([1, 2, 3])
     assert s.resizable() and s.resize_(5).tolist()[:3] == [1, 2, 3] and len(s) == 5 and s.resize_(2).tolist() == [1, 2]
 

@@ -280,7 +280,7 @@ def test_wrong_arguments_are_named():
         torch.zeros(2, dtype="float")
 
 
-def test_integers_of_more_than_64_bits_are_refused():
+def test_integers_of_more_than_64_bits_are_rejected():
     x = torch.zeros(2, 2)
     calls = {
         ValueError: (lambda: x.select(0, 2**64), lambda: x.sum(2**64), lambda: x[2**64], lambda: torch.manual_seed(2**64)),
@@ -320,7 +320,7 @@ def test_conversions():
         x.to(3.5, 1)
 
 
-def test_what_is_made_can_require_a_gradient():
+def test_created_tensors_can_require_grad():
     makers = (
         lambda **k: torch.zeros(2, **k),
         lambda **k: torch.rand(2, **k),
@@ -480,7 +480,7 @@ def test_an_output_that_changes_its_shape_is_read_in_the_old_one():
     assert torch.matmul(x, x, out=x).tolist() == 0
 
 
-def test_a_resized_output_lies_as_a_fresh_result():
+def test_a_resized_output_has_the_layout_of_a_new_result():
     x = torch.arange(6.0).reshape(2, 3).T
     assert torch.add(x, 1, out=torch.empty(0)).stride() == (1, 3)
     image = torch.rand(1, 2, 3, 4).contiguous(memory_format=torch.channels_last)
@@ -524,7 +524,7 @@ def test_a_device_ends_where_its_name_does():
         lambda: torch.ones(3, 4)[:1, :1],
     ],
 )
-def test_copies_have_the_strides_of_what_they_copy_where_these_do_not_matter_too(make):
+def test_copies_preserve_strides_of_dimensions_of_size_1(make):
     t = make()
     for copied in (t.clone(), t.double(), copy.copy(t), copy.deepcopy(t), torch.empty_like(t), torch.zeros_like(t)):
         assert copied.shape == t.shape and copied.stride() == t.stride()
@@ -574,7 +574,7 @@ def test_complex_numbers_are_no_orders_nor_corrections(call):
 
 
 @pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
-def test_magnitudes_beside_an_infinity(dtype):
+def test_magnitudes_with_an_infinite_part(dtype):
     inf, nan = float("inf"), float("nan")
     for z in (complex(inf, nan), complex(nan, -inf), complex(-inf, 1), complex(-inf, inf)):
         for n in (1, 20):
@@ -638,7 +638,7 @@ def test_repeat_interleave_of_all_elements(of, times):
         x.repeat_interleave(times, output_size=5)
 
 
-def test_repeat_interleave_refuses_more_than_can_be_counted():
+def test_repeat_interleave_rejects_counts_that_overflow():
     with pytest.raises(RuntimeError, match="repeat_interleave: the repeats add up to more than a 64-bit integer counts"):
         torch.zeros(1).expand(2**32).repeat_interleave(2**32)
     with pytest.raises(RuntimeError, match="repeat_interleave: repeats must be non-negative, got -1"):

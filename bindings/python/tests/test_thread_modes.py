@@ -220,7 +220,7 @@ def test_modes_are_bools():
     assert torch.is_grad_enabled()
 
 
-def test_lists_and_arrays_index_whatever_the_default_device():
+def test_lists_and_arrays_index_with_any_default_device():
     numpy = pytest.importorskip("numpy")
     x = torch.arange(4.0)
     with torch.device("meta"):

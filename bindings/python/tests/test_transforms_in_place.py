@@ -172,7 +172,7 @@ DOUBLED = [[2.0, 2.0], [1.0, 1.0]]
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])
-def test_views_of_tangents_are_written_to_whatever_dimension_is_mapped_over(dim):
+def test_views_of_tangents_are_written_for_any_mapped_dimension(dim):
     x = torch.ones(2, 2, 2)
     assert vmap(lambda x: jvp(doubled, (x,), (ONES,))[1], in_dims=dim)(x)[0].tolist() == DOUBLED
     assert vmap(lambda x, t: jvp(doubled, (x,), (t,))[1], in_dims=(dim, 0))(x, x)[0].tolist() == DOUBLED
@@ -207,7 +207,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_refused_write_leaves_no_tangent(name):
+def test_a_rejected_write_leaves_no_tangent(name):
     x = torch.zeros(())
 
     def f(w):

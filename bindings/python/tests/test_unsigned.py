@@ -243,7 +243,7 @@ FLOATS = {
 
 @dtypes
 @pytest.mark.parametrize("name", FLOATS)
-def test_operators_that_give_floats(name, dtype):
+def test_operators_that_return_floats(name, dtype):
     ours, theirs = FLOATS[name]
     x, a = both(np.maximum(values(dtype), 1))
     agree(ours(x), theirs(a.astype("f8")), rtol=2e-6)
@@ -402,7 +402,7 @@ def test_searches_are_exact(dtype, other, right):
 
 
 @dtypes
-def test_numbers_beside_them(dtype):
+def test_scalars_with_other_operands(dtype):
     top = 2 ** bits(dtype) - 1
     x = torch.tensor([0, 1, top // 2 + 1, top], dtype=dtype)
     assert (x == top).tolist() == [False, False, False, True]
@@ -458,7 +458,7 @@ def test_floats_beyond_int64():
 
 
 @dtypes
-def test_what_the_dtype_says(dtype):
+def test_properties_of_dtypes(dtype):
     assert (dtype.itemsize, dtype.is_signed, dtype.is_floating_point, dtype.is_complex) == (bits(dtype) // 8, False, False, False)
     assert repr(dtype) == f"torch.{dtype.name}" and pickle.loads(pickle.dumps(dtype)) is copy.deepcopy(dtype) is dtype
     info = torch.iinfo(dtype)
@@ -586,7 +586,7 @@ def test_ranges_are_counted_in_integers(start, end, step):
 
 
 @pytest.mark.filterwarnings("ignore:range")  # deprecated
-def test_ranges_of_integers_that_floats_do_not_tell_apart():
+def test_ranges_of_integers_that_floats_do_not_distinguish():
     assert torch.range(2**62, 2**62 + 2, dtype=torch.int64).tolist() == [2**62, 2**62 + 1, 2**62 + 2]
     for end in (2**63 - 1, 2**63 - 2):
         with pytest.raises(RuntimeError, match=f"inconsistent with step sign: from {2**63} to {end} by 1"):
@@ -653,7 +653,7 @@ SUMS = {
 def test_sums_of_uint64_are_not_negative(name):
     x = torch.tensor([[2**63, 0], [0, 0]], dtype=torch.uint64)
     assert SUMS[name](x).dtype is torch.uint64 and SUMS[name](x).item() == 2**63
-    assert SUMS[name](x.bool().to(torch.uint32)).dtype is torch.int64  # as of other integers
+    assert SUMS[name](x.bool().to(torch.uint32)).dtype is torch.int64  # as for other integers
 
 
 ROWS = torch.arange(6.0).reshape(2, 3)

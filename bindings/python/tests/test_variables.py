@@ -5,10 +5,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("capi", "engine", "cuda", "bindings/python/libtensor", "bindings/python/direct", "bindings/node/src", "bindings/node/lib")
-# What tests, the simulated device, the generator and measurements read is theirs.
+# Variables of tests, of the simulated device, of the generator and of benchmarks are not listed.
 OTHERS = re.compile(r"_test\.go$|/(tests?|sim|bench|accuracy|generate)/")
 READS = re.compile(r"(?:getenv|os\.Getenv|os\.LookupEnv|os\.environ(?:\.get)?|process\.env)\b *[.(\[] *([\"']?)(\w+)\1")
-# The loader of shared libraries reads what a Library says.
+# The loader of shared libraries reads the variable of a Library.
 LOADED = re.compile(r'\bVariable: +(?:"(\w+)"|(\w+)),')
 CONSTANTS = re.compile(r'^(?:const )?\s*(\w*Variable)\s*= "(\w+)"', re.MULTILINE)
 

@@ -37,7 +37,7 @@ def several(t):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_values_of_the_view_and_memory_of_its_own(name):
+def test_copies_have_the_values_of_the_view_and_separate_memory(name):
     view, arguments = CALLS[name]
     x = turned()
     copy = getattr(torch, name.split(":")[0] + "_copy")
@@ -75,7 +75,7 @@ def test_gradients_are_those_of_the_view(name):
     assert torch.equal(*grads)
 
 
-def test_refusals_have_the_name_of_the_copy():
+def test_errors_have_the_name_of_the_copy():
     x = turned()
     with pytest.raises(IndexError, match=r"select_copy: index 4 is out of bounds for dimension 0 with size 4"):
         torch.select_copy(x, 0, 4)

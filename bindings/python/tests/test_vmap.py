@@ -32,7 +32,7 @@ def assigns(t, index, value):
     return t
 
 
-# Functions of an example, with what they are given.
+# Functions of one batch element, with their arguments.
 SMOOTH = {
     "add": (lambda a: a + Y, X),
     "ranks": (lambda a, b: a * b / (a + b), X, V),
@@ -131,7 +131,7 @@ def number(f):
 
 
 @pytest.mark.parametrize("name", [*SMOOTH, *EXACT])
-def test_a_loop_gives_the_same(name):
+def test_the_result_equals_that_of_a_loop(name):
     f, *args = {**SMOOTH, **EXACT}[name]
     same(vmap(f)(*args), loop(f, *args))
     same(vmap(f, in_dims=-1)(*(a.movedim(0, -1) for a in args)), loop(f, *args))
@@ -176,7 +176,7 @@ def test_rows_of_a_jacobian(name):
     same(seconds, sum(torch.autograd.grad(slope.sum(), x)[0] for slope in slopes))
 
 
-def test_gradients_of_what_is_the_same_for_all():
+def test_gradients_of_unbatched_tensors():
     """Each example has its own."""
     loss = lambda w, x: (w @ x).sin().sum()  # noqa: E731
     same(vmap(grad(loss), in_dims=(None, 0))(Y, V), loop(lambda x: grad(loss)(Y, x), V))
@@ -315,7 +315,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("case", range(len(REFUSED)))
-def test_refusals(case):
+def test_errors(case):
     call, error, words = REFUSED[case]
     with pytest.raises(error, match=words):
         call()
@@ -344,7 +344,7 @@ def test_examples_that_there_is_no_memory_for():
     assert vmap(lambda t: torch.randn(0, 3), randomness="different")(many).shape == (10**14, 0, 3)
 
 
-def test_numbers_drawn_once_for_what_is_the_same():
+def test_unbatched_tensors_draw_once():
     made = vmap(lambda t: torch.empty(2).uniform_() + t, randomness="same")(torch.zeros(5, 1))
     assert torch.equal(made, made[:1].expand(5, 2))
 
@@ -388,7 +388,7 @@ def test_operators_that_are_called_for_each_example_need_none():
     assert vmap(lambda t: torch.linalg.slogdet(t)[1])(torch.ones(0, 3, 3)).shape == (0,)
 
 
-def test_what_escapes_is_refused():
+def test_tensors_that_escape_their_transform_are_rejected():
     kept = []
     vmap(lambda x: kept.append(x) or x)(X)
     with pytest.raises(RuntimeError, match="escaped from inside a function being vmapped"):
@@ -418,7 +418,7 @@ def test_a_signal_leaves_no_transform(enter):
     armed = True
 
     def interrupt(*_):
-        if armed:  # a signal that comes late is for nobody: it would end the test, or what runs it
+        if armed:  # a late signal has no receiver: it would end the test, or the test runner
             raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
@@ -437,7 +437,7 @@ def test_a_signal_leaves_no_transform(enter):
     assert torch.equal(vmap(lambda x: x * 2)(X), 2 * X)
 
 
-def test_threads_have_transforms_of_their_own():
+def test_threads_have_separate_transforms():
     made, inside, done = [], threading.Event(), threading.Event()
 
     def other():
@@ -481,7 +481,7 @@ def test_modes_inside_and_outside():
     assert torch.equal(vmap(lambda t: t + 1)(frozen), torch.full((B, 2), 2.0))
 
 
-def test_in_place_reaches_what_was_given():
+def test_in_place_calls_write_to_the_argument():
     x = X.clone()
     assert vmap(lambda t: t.mul_(2))(x).shape == x.shape
     assert torch.equal(x, 2 * X)

@@ -97,7 +97,7 @@ def test_reflected_borders():
     assert x.grad.tolist() == [[[1, 3, 1]]] * 2
 
 
-def test_only_what_draws_is_refused():
+def test_only_random_operators_are_rejected():
     x = torch.ones(2, 1, 5, 5)
     for f in (lambda t: F.dropout(t, 0.5), lambda t: F.fractional_max_pool2d(t, 2, 2)):
         with pytest.raises(RuntimeError, match="randomness error mode"):
@@ -108,7 +108,7 @@ def test_only_what_draws_is_refused():
     assert different.unique(dim=0).shape[0] > 1
 
 
-def test_tangents_of_what_each_example_draws():
+def test_tangents_of_random_batch_elements():
     x = torch.ones(8, 16)
     for mode in ("same", "different"):
         value, slope = vmap(lambda t: jvp(lambda v: F.dropout(v, 0.5), (t,), (3 * t,)), randomness=mode)(x)

@@ -22,7 +22,7 @@ DTYPES = (
     torch.complex64,
 )
 FEW = (torch.uint8, torch.int64, torch.float16, torch.float64)
-FORMS = tuple(itertools.product((False, True), (False, True)))  # with a dimension of its own, mapped over
+FORMS = tuple(itertools.product((False, True), (False, True)))  # with a separate dimension that is mapped over
 TWO = [
     "add",
     "sub",

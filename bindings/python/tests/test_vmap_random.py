@@ -50,14 +50,14 @@ def assert_drawn_alike(got, want):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_batch_elements_draw_what_one_call_draws(name):
+def test_batch_elements_draw_the_values_of_one_call(name):
     each, together = ALL[name]
     for n in (1, 4, 20):
         assert_drawn_alike(drawn(lambda n=n: vmap(each, randomness="different")(torch.zeros(n))), drawn(lambda n=n: together(n)))
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_nested_maps_draw_what_one_call_draws(name):
+def test_nested_maps_draw_the_values_of_one_call(name):
     each, together = ALL[name]
 
     def nested():
@@ -90,7 +90,7 @@ def test_nothing_is_drawn_for_no_batch_elements(randomness):
     assert vmap(lambda x: torch.rand(3, device="meta"), randomness=randomness)(torch.zeros(0, 2, device="meta")).device.type == "meta"
 
 
-def test_what_draws_nothing_is_no_random_operation():
+def test_calls_that_draw_nothing_are_no_random_operations():
     x = torch.ones(3, 4)
     assert torch.equal(vmap(lambda x: F.dropout(x, training=False))(x), x)
     with pytest.raises(RuntimeError, match="called random operation while in randomness error mode"):

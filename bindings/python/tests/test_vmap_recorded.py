@@ -113,7 +113,7 @@ def problem(call, mapped):
 
 
 @pytest.mark.parametrize("letter", sorted({path.name[0] for path in FILES}))
-def test_recorded_calls(letter):
+def test_reference_calls(letter):
     wrong = []
     for path in FILES:
         if path.name[0] != letter:

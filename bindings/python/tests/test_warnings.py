@@ -166,7 +166,7 @@ def heard(program):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_is_warned_of_its_own_line(name):
+def test_warnings_point_to_the_line_of_the_caller(name):
     program, words, _ = PROGRAMS[name]
     with always(True):
         (warning,) = heard(program)
@@ -184,7 +184,7 @@ def test_some_warnings_come_once(name):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_refused_warning_is_given_again(name):
+def test_a_warning_raised_as_an_error_is_repeated(name):
     program, words, _ = PROGRAMS[name]
     with always(True), warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -218,7 +218,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_refused_warning_changes_nothing(name):
+def test_a_warning_raised_as_an_error_changes_nothing(name):
     change, make = REFUSED[name]
     tensor = make()
     before = tensor.tolist(), tensor.shape, tensor.stride(), tensor.data_ptr(), tensor.untyped_storage().nbytes(), tensor._version
@@ -234,7 +234,7 @@ def test_a_refused_warning_changes_nothing(name):
         change(tensor)
 
 
-def test_a_refused_backward_leaves_no_gradient():
+def test_a_rejected_backward_leaves_no_gradient():
     x = tracked()
     y = (x * x).sum()
     with always(True), warnings.catch_warnings():
@@ -255,7 +255,7 @@ def test_filters_by_message_work():
             ones(1).var()
 
 
-def test_each_thread_hears_its_own():
+def test_each_thread_receives_its_own_warnings():
     lines = []
 
     def work():

@@ -43,7 +43,7 @@ OLDER = {
 # Positions are rounded too, to fractions of the larger distances from the middle.
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", FORMULAS)
-def test_windows_are_what_their_formulas_say(name, dtype):
+def test_windows_match_their_formulas(name, dtype):
     keywords, value = FORMULAS[name]
     bound = 100 * torch.finfo(dtype).eps
     for n in (0, 1, 2, 3, 4, 7, 8, 33, 257):
@@ -76,7 +76,7 @@ def test_kaiser_windows_beyond_the_range_of_the_bessel_function(beta, dtype, bou
     assert torch.equal(torch.kaiser_window(17, False, -beta, dtype=dtype), torch.kaiser_window(17, False, beta, dtype=dtype))
 
 
-def test_what_makes_no_window_is_refused():
+def test_invalid_window_arguments_are_rejected():
     w = torch.signal.windows
     for call, says in (
         (lambda: w.hann(-1), "M=-1"),

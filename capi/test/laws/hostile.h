@@ -1,6 +1,6 @@
-// Hostile calls: used by build/laws/hostile.c, which hostile.py writes from the operator schemas,
-// and by the programs that it prints. Every call draws its arguments from a separate random stream,
-// so that a call stays the same if others are left out.
+// Hostile calls: used by the generated program hostile.c, which hostile.py writes from the operator
+// schemas, and by the programs that it prints. Every call draws its arguments from a separate
+// random stream, so that a call stays the same if others are left out.
 #ifndef LIBTENSOR_TEST_HOSTILE_H
 #define LIBTENSOR_TEST_HOSTILE_H
 

@@ -1,5 +1,6 @@
-// Arguments of reference calls for hostile.h: build/laws/hostile.c has the tables. An argument of
-// such a call is sometimes replaced by a hostile one, and its tensors by other tensor kinds.
+// Arguments of reference calls for hostile.h: the generated program hostile.c has the tables. An
+// argument of such a call is sometimes replaced by a hostile one, and its tensors by other tensor
+// kinds.
 #ifndef LIBTENSOR_TEST_HOSTILE_GIVEN_H
 #define LIBTENSOR_TEST_HOSTILE_GIVEN_H
 

@@ -97,7 +97,7 @@ func TestCreateReplacesWholeFiles(t *testing.T) {
 	require.NoError(t, Create("save", os.DevNull, 3, true, write("new")))
 }
 
-func TestOpenRefusesWhatIsNoFile(t *testing.T) {
+func TestOpenRejectsFolders(t *testing.T) {
 	_, err := Open("load", t.TempDir())
 	require.ErrorContains(t, err, "not a regular file")
 	_, err = Open("load", filepath.Join(t.TempDir(), "a"))
@@ -201,7 +201,7 @@ func TestLocksOfOthersAreNoneOfOurs(t *testing.T) {
 	require.Equal(t, []string{"a"}, names(t, folder))
 }
 
-func TestLocksTellDraftsFromLeftovers(t *testing.T) {
+func TestLocksDistinguishDraftsFromLeftovers(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))

@@ -94,7 +94,7 @@ func move(parts []Part, sums bool, transfer func(offset int64, data []byte) erro
 	return joined(len(parts), pieces, checks), nil
 }
 
-// joined combines the pieces' checksums to those of the parts.
+// joined combines the checksums of blocks to those of the parts.
 func joined(parts int, pieces []piece, checks []uint32) []uint32 {
 	if checks == nil {
 		return nil

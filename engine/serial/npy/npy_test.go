@@ -37,7 +37,7 @@ func image(t testing.TB, x *tensor.Tensor) []byte {
 	return data
 }
 
-func TestWhatNumPyWrote(t *testing.T) {
+func TestFilesWrittenByNumPy(t *testing.T) {
 	for name, strides := range map[string][]int64{"c.npy": {3, 1}, "fortran.npy": {1, 2}, "big.npy": {3, 1}} {
 		x, err := Load("load", source(t, name), false)
 		require.NoError(t, err, name)
@@ -114,7 +114,7 @@ func TestInvalidFiles(t *testing.T) {
 	require.ErrorContains(t, err, "does not begin")
 }
 
-func TestEveryTruncationIsRefused(t *testing.T) {
+func TestEveryTruncationIsRejected(t *testing.T) {
 	for _, name := range []string{"c.npy", "plain.npz", "deflated.npz"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 	}
 }
 
-func TestFlippedBytesAreRefusedOrStayInBounds(t *testing.T) {
+func TestFlippedBytesAreRejectedOrStayInBounds(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "c.npy"))
 	require.NoError(t, err)
 	for i := range data {

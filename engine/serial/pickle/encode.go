@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// encoder writes protocol 2, which every PyTorch version reads. It refers back to objects that it has written.
+// encoder writes protocol 2, which every PyTorch version reads. It refers back to objects written before.
 type encoder struct {
 	out  []byte
 	memo map[any]uint32

@@ -66,7 +66,7 @@ func image(t testing.TB, metadata string, names []string, tensors ...*tensor.Ten
 	return data
 }
 
-func TestWhatTheSafetensorsPackageWrote(t *testing.T) {
+func TestFilesWrittenBySafetensors(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "torch.safetensors"))
 	require.NoError(t, err)
 	names, tensors, f, err := load(file.Memory(data))
@@ -151,7 +151,7 @@ func TestDTypesThatAreNotThere(t *testing.T) {
 	require.ErrorContains(t, err, `no tensor "c"`)
 }
 
-func TestWhatCannotBeSaved(t *testing.T) {
+func TestUnsupportedValuesAreNotSaved(t *testing.T) {
 	x, c := made(t, dtype.Int8, 2), made(t, dtype.Complex128, 1)
 	for _, try := range []struct {
 		names    []string
@@ -187,7 +187,7 @@ func TestMappedTensors(t *testing.T) {
 	require.Equal(t, int64(0x0403), tensors[1].At([]int64{1}).I)
 }
 
-func TestEveryTruncationIsRefused(t *testing.T) {
+func TestEveryTruncationIsRejected(t *testing.T) {
 	data := image(t, `{"k":"v"}`, []string{"a", "b"}, made(t, dtype.Int32, 2), made(t, dtype.Int8, 3))
 	for n := range data {
 		_, _, _, err := load(file.Memory(data[:n]))
@@ -195,7 +195,7 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 	}
 }
 
-func TestFlippedBytesAreRefusedOrStayInBounds(t *testing.T) {
+func TestFlippedBytesAreRejectedOrStayInBounds(t *testing.T) {
 	data := image(t, `{"k":"v"}`, []string{"a", "b"}, made(t, dtype.Int32, 2), made(t, dtype.Int8, 3))
 	before := storage.MemoryStats().Storages
 	for i := range data {

@@ -102,7 +102,7 @@ lt.add(x, y, { signal: null });
 const wrong: BigInt64Array = x.data<'float32'>();
 // @ts-expect-error: the factor is a number
 Scaled.apply(leaf, 'three');
-// @ts-expect-error: a hook gives a tensor or nothing
+// @ts-expect-error: a hook returns a tensor or nothing
 leaf.registerHook(() => 3);
 // @ts-expect-error: a hook is not asynchronous
 leaf.registerHook(async (grad) => grad);

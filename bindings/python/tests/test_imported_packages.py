@@ -31,12 +31,12 @@ def python(folder, files, code):
 
 
 @pytest.mark.parametrize("imports", BOTH)
-def test_a_package_finds_what_it_looks_for(tmp_path, imports):
+def test_a_package_finds_the_attributes_that_it_queries(tmp_path, imports):
     code = f"{imports}; print(*(kind.framework_name for kind in einops.AbstractBackend.__subclasses__()))"
     assert python(tmp_path, EINOPS, code) == ["libtensor"]
 
 
-def test_nothing_is_told_before_the_import(tmp_path):
+def test_other_packages_are_unchanged_before_the_import(tmp_path):
     code = """if True:
         import importlib.util, sys
         import libtensor as torch
@@ -93,7 +93,7 @@ def test_packages_of_one_archive(tmp_path):
     assert python(tmp_path, {}, code) == ["False", "1"]
 
 
-def test_finders_of_others_are_asked(tmp_path):
+def test_import_finders_of_others_are_called(tmp_path):
     code = """if True:
         import sys
         class Old:

@@ -64,7 +64,7 @@ def test_several_steps_are_rounded_once(name, dtype):
         assert torch.equal(a, b.to(dtype))
 
 
-def test_factors_of_several_dtypes_are_refused_or_promoted():
+def test_factors_of_several_dtypes_are_rejected_or_promoted():
     half, single = mat(3, 3).half(), mat(3, 3)
     for call in (torch.cholesky_solve, lambda a, b: torch.linalg.lu_solve(a, torch.ones(3, dtype=torch.int32), b)):
         with pytest.raises(RuntimeError, match="float16"):

@@ -38,7 +38,7 @@ CALLS = [
 LARGEST = 1e9  # products, of functions next to where they have no derivative
 DRAWN_TWICE = {"lobpcg", "svd_lowrank", "pca_lowrank"}  # products are of another call, as gradients are, and end elsewhere
 SPACES = {"": torch, "nn.functional.": F, "linalg.": torch.linalg, "fft.": torch.fft, "special.": torch.special}
-# what a function's first parameter is called that takes tensors
+# names of a function's first parameter that takes tensors
 FIRST = {"A", "LU", "a", "abs", "anchor", "args", "condition", "data", "input", "input1", "log_probs", "matrices", "query", "real"}
 FIRST |= {"tensor", "tensors", "theta", "weight", "x", "x1", "y"}
 
@@ -151,7 +151,7 @@ RANDOM = {
 
 
 @pytest.mark.parametrize("name", RANDOM)
-def test_what_is_drawn_is_drawn_once(name):
+def test_random_values_are_drawn_once(name):
     """The tangent is that of the value, and second derivatives are the same in whatever order."""
     f, x = RANDOM[name]
     direction = numbers(*x.shape) - 0.4

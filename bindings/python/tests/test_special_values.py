@@ -58,7 +58,7 @@ def test_median_of_no_integers(name):
 
 
 @pytest.mark.parametrize("value", [-0.5, -1e-30])
-def test_fractions_below_the_range_are_refused(value):
+def test_fractions_below_the_range_are_rejected(value):
     x = torch.tensor([3, 4], dtype=torch.uint8)
     calls = [
         lambda: torch.full((2,), value, dtype=torch.uint8),
@@ -76,7 +76,7 @@ def test_fractions_below_the_range_are_refused(value):
 
 
 @pytest.mark.parametrize("name", ["any", "all"])
-def test_bytes_into_bools(name):
+def test_conversion_of_bytes_to_bools(name):
     x = torch.tensor([[1, 2], [0, 0]], dtype=torch.uint8)
     for args in ((x,), (x, 0), (x, [0, 1])):
         expected = getattr(torch, name)(*args)
@@ -85,7 +85,7 @@ def test_bytes_into_bools(name):
             assert getattr(torch, name)(*args, out=out) is out and out.tolist() == expected.bool().tolist()
 
 
-def test_complex_halves_say_what_to_do():
+def test_errors_of_complex_halves_name_an_alternative():
     with pytest.raises(NotImplementedError, match="complex32; convert the operands to complex64"):
         1j / torch.ones(2, dtype=torch.float16)
 
@@ -98,7 +98,7 @@ def test_vecdot_needs_floats(dtype):
 
 @pytest.mark.parametrize("shift", [0, 1, 4, 63, 64, 65, 4032, 4095])
 @pytest.mark.parametrize("n", [511, 512, 513, 1023, 1024, 1025, 4096, 5000, (1 << 20) - 1, 1 << 20])
-def test_copies_to_other_places_of_a_page(shift, n):
+def test_copies_to_other_offsets_in_a_page(shift, n):
     size, threads = n + 8192, torch.get_num_threads()
     source, target = torch.arange(size).to(torch.uint8), torch.full((size,), 255, dtype=torch.uint8)
     begin = (source.data_ptr() - target.data_ptr() + shift) % 4096

@@ -25,7 +25,7 @@ def places(*sizes):
     return torch.randint(0, sizes[-1], sizes)
 
 
-# An operand, what is computed of it, and the most buffers of a call and of its gradient.
+# An operand, a computation on it, and the largest number of buffers of the call and of its gradient.
 CALLS = {
     "rfft": (lambda: rand(N), torch.fft.rfft, 2.1, 4.6),
     "rfft of a matrix": (lambda: rand(1024, N // 1024), torch.fft.rfft2, 2.1, 4.6),
@@ -140,7 +140,7 @@ SORTING = {
 @pytest.mark.parametrize(
     "sizes, dim", [((40, 1000), 0), ((1100, 1000), 0), ((2, 1100, 600), 1), ((700, 3, 800), 0), ((5, 700, 400), -2), ((2, 300000, 2), 1)]
 )
-def test_lines_that_are_copied_some_after_the_others(call, sizes, dim, dtype):
+def test_lines_are_copied_in_blocks(call, sizes, dim, dtype):
     torch.manual_seed(5)
     x = torch.randint(0, 200, sizes).to(dtype)
     values, indices = SORTING[call](x, dim)
@@ -152,7 +152,7 @@ def test_lines_that_are_copied_some_after_the_others(call, sizes, dim, dtype):
 
 
 @pytest.mark.parametrize("dim", [0, 1])
-def test_many_lines_are_sorted_where_they_are(dim):
+def test_many_lines_are_sorted_in_place(dim):
     torch.manual_seed(6)
     x = torch.randint(0, 1000, (900, 1100))
     values, indices = torch.sort(x, dim)

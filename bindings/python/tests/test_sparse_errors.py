@@ -73,7 +73,7 @@ def test_conversions(source, sizes, dense, target, words):
     target = {k: getattr(torch, v) if k == "layout" else v for k, v in target.items()}
     with pytest.raises(RuntimeError, match=f"to_sparse: {words}"):
         x.to_sparse(**target)
-    assert x.to_dense().to_sparse(**target).to_dense().equal(x.to_dense())  # what the errors name
+    assert x.to_dense().to_sparse(**target).to_dense().equal(x.to_dense())  # the alternative that the errors name
 
 
 @pytest.mark.parametrize("layout", COMPRESSED)

@@ -24,7 +24,7 @@ def numbers(dtype, sizes):
 @pytest.mark.slow
 @pytest.mark.parametrize("name, dtype", [(n, d) for n in CALLS for d in DTYPES if d != torch.bool or n in ("sort", "stable")])
 @pytest.mark.parametrize("sizes", [(40, 30, 9), (40, 300, 41), (7, 1, 90_001), (3, 90_001, 1)])  # the first is the smaller one
-def test_lines_in_any_place(name, dtype, sizes):
+def test_sorted_lines_in_any_dimension(name, dtype, sizes):
     x = numbers(dtype, sizes)
     for d, view in ((0, x), (1, x), (1, x.transpose(0, 2)), (2, x[:, :, ::2].transpose(1, 2))):
         if view.shape[d] < 3:
@@ -35,7 +35,7 @@ def test_lines_in_any_place(name, dtype, sizes):
 
 
 @pytest.mark.parametrize("sizes", [(40, 30, 9), (40, 300, 41)])
-def test_out_that_lies_otherwise(sizes):
+def test_out_with_another_layout(sizes):
     x = numbers(torch.float32, sizes)
     values, indices = torch.sort(x, 1)
     out = torch.zeros(*sizes, 2)[..., 0], torch.zeros(sizes[::-1], dtype=torch.int64).permute(2, 1, 0)
@@ -46,7 +46,7 @@ def test_out_that_lies_otherwise(sizes):
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.float32, torch.int64, torch.float64], ids=str)
-def test_indices_that_others_write_to(dtype):
+def test_indices_that_another_thread_overwrites(dtype):
     """A thread that writes to the indices, or the elements, spoils the indices and nothing else."""
     import threading
 

@@ -105,9 +105,9 @@ WRONG = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.keeps_memory  # of the arguments of reduce, which NumPy does not give back where a protocol raises an exception
+@pytest.mark.keeps_memory  # the arguments of reduce, which NumPy leaks if a protocol raises an exception
 @pytest.mark.parametrize("call", WRONG)
-def test_what_numpy_refuses(call):
+def test_errors_of_numpy(call):
     with pytest.raises(Exception) as theirs:
         at(call, arrays())
     with pytest.raises(theirs.type) as ours:
@@ -127,7 +127,7 @@ def test_quantiles_of_halves():
         ("np.sum(b, where=m)", "argument where is not there.*axis, dtype"),
     ],
 )
-def test_what_is_missing_is_named(call, fact):
+def test_errors_name_the_missing_part(call, fact):
     with pytest.raises(TypeError, match=f"{fact}.*NumPy cannot take over: Can't call numpy"):
         at(call, wanting_gradients(arrays()))
 
@@ -140,7 +140,7 @@ def test_out_that_numpy_cannot_write_to():
     assert t.tolist() == [1]
 
 
-def test_gradients_flow_through_what_lists_and_numbers_were_put_to():
+def test_gradients_flow_through_functions_with_lists_and_numbers():
     t = torch.tensor([1.0, 2.0], requires_grad=True)
     np.hstack([t, 5.0, [1, 2]]).sum().backward()
     np.diff(t, prepend=0).sum().backward()

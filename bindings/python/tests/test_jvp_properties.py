@@ -101,7 +101,7 @@ def test_polar_of_any_size(size):
 
 # -------------------------------------------------------------------------------------- tangents that nothing depends on
 
-NONE, PLACES = torch.tensor([float("nan"), 0.0, 0.0], dtype=D), torch.zeros(3, dtype=torch.int64)  # what adds a NaN to the first
+NONE, PLACES = torch.tensor([float("nan"), 0.0, 0.0], dtype=D), torch.zeros(3, dtype=torch.int64)  # adds a NaN to the first element
 INF, ZERO = float("inf"), torch.zeros(1, dtype=D)
 OTHERS = {
     "nansum": lambda a: torch.nansum(a + NONE),
@@ -190,7 +190,7 @@ OUTS = {
 
 
 @pytest.mark.parametrize("name", OUTS)
-def test_compositions_write_tangents_to_out(name):
+def test_composite_operators_write_tangents_to_out(name):
     """Also to one that is an operand, where it has the result's sizes."""
     x, slope = torch.tensor([[2.0, 0.5], [0.25, 1.5]]).double(), torch.tensor([[1.0, -1.0], [0.5, 2.0]]).double()
     with forward_ad.dual_level():

@@ -106,14 +106,14 @@ def hold(f, t):
 
 @pytest.mark.parametrize("name", SPARSE)
 @pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
-def test_of_sparse_tensors(name, layout):
+def test_failing_allocations_with_sparse_tensors(name, layout):
     hold(SPARSE[name], getattr(DENSE, layout)())
 
 
-def test_of_integers_that_are_compared_in_integers():
+def test_failing_allocations_with_compared_integers():
     hold(lambda t: t.isclose(t + 1, rtol=0.0, atol=1.0), torch.tensor([1, 2**62]))
 
 
 @pytest.mark.parametrize("name", QUANTIZED)
-def test_of_quantized_tensors(name):
+def test_failing_allocations_with_quantized_tensors(name):
     hold(QUANTIZED[name], torch.quantize_per_tensor(DENSE, 0.1, 0, torch.qint8))

@@ -15,7 +15,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("make", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("dim", [0, 1])
-def test_parts_are_what_select_and_narrow_give(make, dim):
+def test_parts_equal_select_and_narrow(make, dim):
     dense = torch.arange(48.0).reshape(6, 8) % 5
     t = make(dense)
 

@@ -166,7 +166,7 @@ for name, same, kept in (("overwrite", False, False), ("swap", True, False), (No
 """)
 
 
-def test_answers_of_names_that_packages_ask():
+def test_values_of_names_that_packages_query():
     run("""
 import torch
 from torch.utils._foreach_utils import _group_tensors_by_device_and_dtype

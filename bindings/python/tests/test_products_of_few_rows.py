@@ -34,7 +34,7 @@ def rows(depth):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("depth", [1, 15, 31, 32, 33, 64, 65, 200, 257])
-def test_every_number_of_rows_and_columns(dtype, depth):
+def test_products_with_every_number_of_rows_and_columns(dtype, depth):
     for m in rows(depth):
         for n in (1, 4, 7, 15, 34):
             x, w, b = numbers(m, depth), numbers(n, depth), numbers(n)
@@ -56,7 +56,7 @@ def test_matrices_in_every_layout(dtype, layouts):
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.bfloat16, torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("m, depth, n", [(1, 64, 64), (8, 64, 64), (9, 64, 64), (12, 96, 35), (13, 96, 35), (40, 70, 6)])
-def test_what_is_added_lies_anywhere(dtype, m, depth, n):
+def test_the_addend_has_any_layout(dtype, m, depth, n):
     x, w = numbers(m, depth), numbers(n, depth)
     expected = product(x, w)
     x, w = x.to(dtype), w.to(dtype)
@@ -70,7 +70,7 @@ def test_what_is_added_lies_anywhere(dtype, m, depth, n):
     assert itself.addmm_(x, w.t()).equal((numbers(m, n) + expected).to(dtype))
     out = torch.zeros(n, m, dtype=dtype).t()
     assert torch.addmm(numbers(n).to(dtype), x, w.t(), out=out) is out and out.equal((numbers(n) + expected).to(dtype))
-    # What is added shares memory with what is written, but not element for element.
+    # The addend overlaps the output, but not element for element.
     shared = torch.zeros(m + 1, n, dtype=dtype)
     shared[0] = numbers(n).to(dtype)
     torch.addmm(shared[0], x, w.t(), out=shared[:m])
@@ -79,7 +79,7 @@ def test_what_is_added_lies_anywhere(dtype, m, depth, n):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("m, depth, n", [(1, 768, 3072), (8, 64, 64), (24, 768, 1000), (50, 1000, 300), (43, 3072, 256), (42, 3120, 256)])
-def test_threads_do_not_change_a_bit(dtype, m, depth, n):
+def test_results_are_identical_for_any_number_of_threads(dtype, m, depth, n):
     torch.manual_seed(0)
     x, w, b = torch.randn(m, depth).to(dtype), torch.randn(n, depth).to(dtype), torch.randn(n).to(dtype)
     before = torch.get_num_threads()
@@ -97,7 +97,7 @@ def test_threads_do_not_change_a_bit(dtype, m, depth, n):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_a_layer_gives_the_same_bits_however_it_is_called(bias):
+def test_a_layer_returns_identical_results_for_every_way_to_call_it(bias):
     x, w, b = torch.randn(3, 70), torch.randn(9, 70), torch.randn(9) if bias else None
     plain = F.linear(x, w, b)
     learned = F.linear(x, w.clone().requires_grad_(), b)
@@ -112,7 +112,7 @@ def test_a_layer_gives_the_same_bits_however_it_is_called(bias):
     assert F.linear(x.to("meta"), w.to("meta"), b.to("meta") if bias else None).shape == (3, 9)
 
 
-def test_not_a_number_where_nothing_is_added():
+def test_nan_of_the_output_is_ignored_if_beta_is_zero():
     x, w = torch.ones(2, 64), torch.ones(4, 64)
     assert torch.addmm(torch.full((4,), float("nan")), x, w.t(), beta=0).equal(torch.full((2, 4), 64.0))
     x[1, 63] = float("inf")

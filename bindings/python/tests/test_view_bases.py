@@ -54,7 +54,7 @@ def test_views_of_several_know_their_own_bases(make):
         assert made[0]._base is x and made[1]._base is y
 
 
-def test_broadcast_tensors_gives_what_has_the_sizes_itself():
+def test_broadcast_tensors_returns_operands_of_the_result_shape_themselves():
     x, y = torch.zeros(3), torch.zeros(1)
     made = torch.broadcast_tensors(x, y)
     assert made[0] is x and made[1]._base is y
@@ -72,7 +72,7 @@ COMPOSED = {
 
 
 @pytest.mark.parametrize("make", COMPOSED.values(), ids=COMPOSED)
-def test_composed_is_no_view_of_its_steps(make):
+def test_results_of_composite_operators_are_no_views_of_intermediate_results(make):
     x, seen = torch.tensor([[1.0, 2.0], [3.0, 5.0]], dtype=torch.float64, requires_grad=True), []
     y = make(x)
     assert not y._is_view()

@@ -39,7 +39,7 @@ def test_factors_by_position_in_place(name, old, new, factors):
 
 
 @pytest.mark.parametrize("args", [(m, 1, 2, m), (m, m, m), (m, "2", m), (1, 2, 3), (m, 2, m, m)])
-def test_other_arguments_are_refused(args):
+def test_other_arguments_are_rejected(args):
     with pytest.raises(TypeError, match="add"):
         torch.add(*args)
 
@@ -48,7 +48,7 @@ def test_division_from_the_right():
     assert torch.tensor([2.0, 4]).__rdiv__(8).tolist() == [4, 2]
 
 
-def test_places_of_modes_and_settings():
+def test_modes_and_settings_by_position():
     assert torch.autograd.grad_mode.no_grad is torch.no_grad and torch.utils.deterministic.fill_uninitialized_memory is True
     assert torch.cuda.is_tf32_supported() in (False, True)
     before = torch.backends.cuda.preferred_linalg_library()

@@ -71,7 +71,7 @@ def program(rng):
     return run
 
 
-# ------------------------------------------------------------------------------------------ transforms, and what they compute without levels
+# ------------------------------------------------------------------------------------------ transforms, and reference computations without levels
 
 
 def separate(x):
@@ -211,13 +211,13 @@ def built(f, plan, way):
     return f
 
 
-# Programs that reverse differentiation rejects, for a write over what it has saved or to one of several views, and the writes to what is the same for
-# all batch elements that vmap rejects.
+# Programs that reverse-mode differentiation rejects, for a write to a saved tensor or to one of several views, and writes to unbatched tensors that
+# vmap rejects.
 REFUSED = ("modified by an inplace operation", "returns multiple views", "a leaf Variable that requires grad", "inplace arithmetic")
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_nests_compute_what_loops_and_reverse_differentiation_compute(part):
+def test_nested_transforms_match_loops_and_reverse_mode(part):
     compared = 0
     for seed in range(part * 60, part * 60 + 60):
         rng = random.Random(seed)
@@ -250,7 +250,7 @@ def test_no_grad_leaves_the_tangents_of_outer_levels():
 
 
 @pytest.mark.parametrize("transform", [torch.func.grad, torch.func.grad_and_value])
-def test_gradients_of_complex_results_are_refused(transform):
+def test_gradients_of_complex_results_are_rejected(transform):
     for function, x in ((lambda x: (x * 1j).sum(), torch.ones(3)), (lambda x: (x * x).sum(), torch.ones(3) * 1j)):
         with pytest.raises(RuntimeError, match="only for real scalar outputs but got .*complex64"):
             transform(function)(x)

@@ -176,7 +176,7 @@ INTERFACE = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 
         ({"strides": (4, 4)}, ValueError, r"2 strides \(4, 4\) were given for 1 sizes \(2,\)"),
     ],
 )
-def test_array_interfaces_that_tell_nonsense(changes, error, fact):
+def test_inconsistent_array_interfaces_are_rejected(changes, error, fact):
     with pytest.raises(error, match=fact):
         torch.as_tensor(Interface(INTERFACE | changes))
 
@@ -186,5 +186,5 @@ def test_array_interface_that_is_no_dict():
         torch.as_tensor(Interface(3))
 
 
-def test_array_interface_of_nothing():
+def test_array_interface_of_an_empty_array():
     assert torch.as_tensor(Interface(INTERFACE | {"shape": (0, 3), "data": (0, False)})).shape == (0, 3)

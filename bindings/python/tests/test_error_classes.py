@@ -68,14 +68,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_kinds_of_exceptions(name):
+def test_classes_of_exceptions(name):
     kind, call = REFUSED[name]
     with pytest.raises(kind) as raised:
         call()
     assert raised.type is kind
 
 
-def test_one_number_stands_for_all_dimensions():
+def test_one_number_applies_to_all_dimensions():
     assert F.fractional_max_pool2d(IMAGES, 2, 3).shape == (2, 3, 3, 3) and F.fractional_max_pool2d(IMAGES, (2, 2), [3, 3]).shape == (2, 3, 3, 3)
     assert F.adaptive_avg_pool2d(IMAGES, 2).shape == (2, 3, 2, 2) and F.adaptive_max_pool2d(IMAGES, (None, 2)).shape == (2, 3, 8, 2)
 
