@@ -59,8 +59,8 @@ func (b *batch) expanded() bool {
 	return true
 }
 
-// strided is the rule of as_strided, whose offset is that of the first batch element: the others lie as far from it as those of self. The elements
-// are those of one batch element alone.
+// strided is the rule of as_strided. The offset is that of the first batch element; the other batch elements have the distances that they have in self.
+// A view covers elements of one batch element only.
 func (b *batch) strided() bool {
 	size, stride := b.Args[b.Place("size")].(*[]int64), b.Args[b.Place("stride")].(*[]int64)
 	if len(*size) != len(*stride) {
