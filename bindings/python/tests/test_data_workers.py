@@ -146,6 +146,14 @@ def test_exceptions_are_raised_with_the_traceback_of_the_worker(method):
         list(DataLoader(Broken(), 2, num_workers=2, multiprocessing_context=method))
 
 
+@pytest.mark.parametrize(("data", "init", "error", "text"), [(Calls(sample), set_up, OSError, "no set-up"), (Broken(), None, KeyError, "x")])
+def test_a_worker_that_cannot_begin_raises_the_same_for_each_batch(data, init, error, text):
+    made = iter(DataLoader(data, 1, num_workers=1, worker_init_fn=init))
+    for _ in range(3):
+        with pytest.raises(error, match=f"Caught {error.__name__} in DataLoader worker process 0[^$]*{text}"):
+            next(made)
+
+
 def test_iteration_goes_on_after_an_exception():
     batches, made = [], iter(DataLoader(Calls(failing), 1, num_workers=2))
     for _ in range(6):

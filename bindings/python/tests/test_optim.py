@@ -1,6 +1,7 @@
 """Optimizers: groups, hooks, state dictionaries and errors, and updates by formulas that are written here once more."""
 
 import copy
+import inspect
 import pickle
 
 import pytest
@@ -167,3 +168,18 @@ def test_a_wrapper_without_init_clears_gradients():
     w.sum().backward()
     wrapper.zero_grad()
     assert w.grad is None
+
+
+OPTIMIZERS = "ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam RAdam RMSprop Rprop SGD SparseAdam"
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS.split())
+def test_all_groups_have_the_options_of_the_defaults(name):
+    optimizer = getattr(torch.optim, name)([torch.ones(2, 2, requires_grad=True)])
+    if name != "LBFGS":
+        optimizer.add_param_group({"params": [torch.ones(2, 2, requires_grad=True)]})
+    for made in (optimizer, copy.deepcopy(optimizer)):
+        assert all(set(group) == {"params", *optimizer.defaults} for group in made.param_groups)
+        assert all(set(group) == {"params", *optimizer.defaults} for group in made.state_dict()["param_groups"])
+    parameter = inspect.signature(type(optimizer)).parameters.get("differentiable")
+    assert ("differentiable" in optimizer.defaults) == (parameter is not None)

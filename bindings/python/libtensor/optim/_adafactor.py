@@ -39,9 +39,6 @@ class Adafactor(ListOptimizer):
         require(weight_decay >= 0.0, "weight_decay should be >= 0 but is", weight_decay)
         defaults = {"lr": scalar(lr), "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay}
         super().__init__(params, defaults | {"foreach": foreach, "maximize": maximize})
-        self.defaults.setdefault("differentiable", False)
-        for group in self.param_groups:
-            group.pop("differentiable", None)
 
     _ADDED = {"foreach": None}
 

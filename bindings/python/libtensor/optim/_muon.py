@@ -51,9 +51,7 @@ class Muon(ListOptimizer):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
         defaults = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov, "ns_coefficients": ns_coefficients}
         super().__init__(params, defaults | {"eps": eps, "ns_steps": ns_steps, "adjust_lr_fn": adjust_lr_fn})
-        self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
-            group.pop("differentiable", None)
             for param in group["params"]:
                 if param.dim() != 2:
                     raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {param.size()}")

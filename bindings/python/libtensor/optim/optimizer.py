@@ -74,7 +74,7 @@ def _use_grad_for_differentiable(step: _Step) -> _Step:
 
     @functools.wraps(step)
     def wrapper(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        with set_grad_enabled(self.defaults["differentiable"]):
+        with set_grad_enabled(self.defaults.get("differentiable", False)):
             return step(self, *args, **kwargs)
 
     return wrapper  # type: ignore[return-value]

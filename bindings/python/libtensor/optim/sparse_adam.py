@@ -34,9 +34,6 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors")
         if complexes:
             raise ValueError(f"Complex params at indices {complexes}: SparseAdam does not support complex parameters")
-        self.defaults.setdefault("differentiable", False)
-        for group in self.param_groups:
-            group.pop("differentiable", None)
 
     @_use_grad_for_differentiable
     def step(self, closure: Any = None) -> Any:

@@ -112,7 +112,7 @@ class _Worker:
         return wrapper(where=f"in DataLoader worker process {self.id}")  # type: ignore[no-any-return]
 
     def begin(self) -> None:
-        """Creates the fetcher of an epoch. Its exception is sent instead of the first batch."""
+        """Creates the fetcher of an epoch. Its exception is sent instead of each batch."""
         self.ended, self.failed = False, None
         try:
             self.fetcher = create_fetcher(self.iterable, self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
@@ -141,8 +141,7 @@ class _Worker:
 
     def fetch(self, index: Any) -> Any:
         if self.failed is not None:
-            failed, self.failed = self.failed, None
-            return failed
+            return self.failed
         try:
             return self.fetcher.fetch(index)
         except StopIteration:
