@@ -1,5 +1,6 @@
-"""Other packages as they are, given tensors: a file for each, test_NAME.py, whose docstring says what is tried. --table FILE adds to the rows of the
-table in docs/gen_neighbours.md, once all tests have passed."""
+"""Tests of other packages with tensors: a file test_NAME.py for each, whose docstring describes the tested features. --table FILE adds rows
+to the table in docs/gen_neighbours.md, after all tests have passed.
+"""
 
 from collections import Counter
 from importlib import metadata

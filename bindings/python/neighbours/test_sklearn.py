@@ -80,7 +80,7 @@ METRICS = {
 
 
 def tensors(call):
-    """What a call gives for tensors."""
+    """Returns the result of a call for tensors."""
     with sklearn.config_context(array_api_dispatch=True):
         return call(Data(torch.from_numpy))
 

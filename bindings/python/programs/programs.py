@@ -1,5 +1,6 @@
-"""Programs over packages that are written for PyTorch: by the name of the package's distribution, what is tried, what of the package
-does not work and why, and the program. It runs unchanged by `python -m libtensor` and fails by an exception."""
+"""Programs that use packages written for PyTorch: the name of the package's distribution, a description, unsupported features with reasons,
+and the program. It runs unchanged under `python -m libtensor` and fails with an exception.
+"""
 
 PROGRAMS = {}
 

@@ -1,4 +1,4 @@
-"""The programs in programs.py, each in a process of its own."""
+"""Runs the programs of programs.py, each in a separate process."""
 
 import os
 import subprocess

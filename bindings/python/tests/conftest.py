@@ -1,4 +1,4 @@
-"""Every test must give back the handles and bytes that it takes."""
+"""Every test must free its handles and bytes."""
 
 import gc
 
@@ -9,7 +9,7 @@ from libtensor._base import library as _library
 
 
 def in_use():
-    """Handles and bytes. What is there by now is not looked at again, so that a test is as quick as its own objects are few."""
+    """Returns handles and bytes. Existing objects are not visited again, so that the cost of a test depends only on its objects."""
     gc.collect()
     gc.freeze()
     torch.zeros(1)  # a call makes the library release freed objects

@@ -105,9 +105,9 @@ def in_use():
 
 
 def attempt(load, data, original=None):
-    """Loads a file and tells what came of it; raises AssertionError for what must not come.
+    """Loads a file and returns the outcome; raises AssertionError for a forbidden one.
 
-    With `original`, a file with checksums that was damaged, what is loaded must be what the original has.
+    With `original`, a file with checksums that was damaged, a loaded object must equal the original.
     """
     before = in_use()
     torch.reset_peak_memory_stats()

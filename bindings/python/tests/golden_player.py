@@ -41,7 +41,7 @@ def short(dtype):
 
 
 def decode(value, storages):
-    """The Python value that a recorded argument stands for."""
+    """Returns the Python value of a recorded argument."""
     if isinstance(value, list):
         return [decode(item, storages) for item in value]
     if not isinstance(value, dict):
@@ -142,7 +142,7 @@ def play(case):
 
 
 def refusal(case, error):
-    """A recorded refusal is any exception that does not mean that something is missing, unless PyTorch said so too."""
+    """Returns whether an exception matches a recorded one: any exception, except NotImplementedError unless PyTorch raised it too."""
     missing = isinstance(error, (AttributeError, NotImplementedError))
     if "raises" in case and (not missing or case["raises"] == type(error).__name__):
         return ""

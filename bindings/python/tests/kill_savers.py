@@ -31,7 +31,7 @@ while True:
 
 
 def whole(kind, path):
-    """Tells whether the file is one that a saver has finished."""
+    """Returns whether a file is complete."""
     import libtensor as torch
     from libtensor import hdf5, safetensors
 
@@ -49,7 +49,9 @@ def whole(kind, path):
 
 
 def left_over(folder, kinds):
-    """What lies in a folder beside the files. A file that is just being put in place has another name for a moment, after its saver too."""
+    """Returns the other files in a folder. A file that is being replaced has a temporary name for a moment, also after its saver was
+    killed.
+    """
     for _ in range(20):
         found = set(os.listdir(folder)) - {"a." + kind for kind in kinds}
         if not found:

@@ -66,7 +66,7 @@ def test_elements_by_their_numbers_are_counted(dtype):
 @pytest.mark.parametrize("rows", [40, 41, 79, 80, 200])
 @pytest.mark.parametrize("layout", ["dense", "columns", "transposed"])
 def test_sums_are_rounded_once(dtype, rows, layout):
-    """Copies of the rows that are named, of all of them, and of none give one result, whatever lies between the rows."""
+    """Copies of the selected rows, of all rows, and of none have one result, for any elements between the rows."""
     generator = np.random.default_rng(rows)
     index = generator.integers(-rows, rows, 40)
     wide = torch.complex64 if dtype.is_complex else torch.float32

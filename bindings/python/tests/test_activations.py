@@ -212,7 +212,7 @@ def test_in_place_rejects_the_gradient_of_negative_slopes(name):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("limit", [0.1, 1 / 3, 0.7, 1.1])
 def test_limits_are_elements_of_the_dtype(dtype, limit):
-    """The element that a limit rounds to lies at the limit, also in the gradient."""
+    """The element to which a limit is rounded belongs to the limit, also for the gradient."""
     x = torch.arange(-(1 << 15), 1 << 15).to(torch.int16).view(dtype)
     x = x[x.isfinite()]
     at = torch.tensor(limit, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification, beside a sum over all ways in which labels can be laid along steps."""
+"""Connectionist temporal classification, compared with a sum over all alignments of labels and time steps."""
 
 import itertools
 import math

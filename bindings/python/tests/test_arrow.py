@@ -1,4 +1,4 @@
-"""Arrow's PyCapsule interface, with a producer and consumer of its own: pyarrow is not needed to test."""
+"""Arrow's PyCapsule interface, with its own producer and consumer: pyarrow is not needed."""
 
 import ctypes
 import gc
@@ -95,7 +95,7 @@ def test_unused_capsules_are_freed():
 
 
 class Stream:
-    """An ArrowArrayStream of the arrays that producers give; `error` is told in the place of the array at which it is."""
+    """An ArrowArrayStream of the arrays of producers; `error` is reported instead of the array at its index."""
 
     def __init__(self, schema, producers, error=None):
         self.capsules = [p.__arrow_c_array__() for p in producers]

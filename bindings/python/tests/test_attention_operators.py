@@ -1,4 +1,4 @@
-"""Attention: its weights by their definition, masks, heads in groups, gradients, and what it refuses."""
+"""Attention: weights by their definition, masks, grouped heads, gradients, and errors."""
 
 import math
 
@@ -34,7 +34,7 @@ def close(a, b, tolerance=1e-12):
 
 
 def gradients(f, operands, given):
-    """What f gives, and the gradients of the operands."""
+    """Returns the result of f, and the gradients of the operands."""
     operands = [t.detach().requires_grad_() if t is not None and t.dtype.is_floating_point else t for t in operands]
     result = f(*operands)
     wanted = [t for t in operands if t is not None and t.requires_grad]

@@ -1,4 +1,4 @@
-"""Gradients: values, graphs, in-place operations, errors, and what is freed."""
+"""Gradients: values, graphs, in-place operations, errors, and freed memory."""
 
 import gc
 

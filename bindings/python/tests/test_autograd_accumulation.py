@@ -10,7 +10,7 @@ MB = 1 << 20
 
 
 def peak_of_backward(program, *sizes):
-    """Of a run to leaves of ones, in bytes beside what the graph holds."""
+    """Returns the peak memory of a backward pass to leaves of ones, without the graph, in bytes."""
     total = program(*(torch.rand(*size, requires_grad=True) for size in sizes)).sum()
     torch.empty_cache()  # buffers that were larger are reused, and count whole
     torch.reset_peak_memory_stats()

@@ -1,5 +1,4 @@
-"""Views of views that are written to, whose gradients go back in one step where the places of the elements tell all, and otherwise
-view by view."""
+"""Views of views that are written to: gradients go back in one step if the indices determine it, otherwise view by view."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""autograd.Function: what ctx keeps, what backward is given and may give, views and in-place operations, second derivatives."""
+"""autograd.Function: saved values of ctx, arguments and results of backward, views and in-place operations, second derivatives."""
 
 import gc
 import weakref
@@ -565,7 +565,7 @@ def test_objects_in_use_survive_the_collector():
 @pytest.mark.parametrize("operators", [0, 1])
 @pytest.mark.parametrize("requires_grad", [True, False])
 def test_mark_dirty_counts_a_write(operators, requires_grad):
-    """Values that were saved before are refused, also if the function wrote past the operators, as by NumPy."""
+    """Values that were saved before raise an error, also if the function wrote past the operators, for example by NumPy."""
 
     class Doubles(torch.autograd.Function):
         @staticmethod

@@ -125,7 +125,7 @@ def test_arguments_of_the_vmap_method():
 
 
 class Told(Function):
-    """A function whose methods say different things, which tells which of them was called."""
+    """A function whose methods return different values, which identify the called method."""
 
     @staticmethod
     def forward(x):

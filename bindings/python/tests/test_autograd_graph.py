@@ -119,7 +119,7 @@ def test_a_hook_stays_with_its_node():
 
 
 def test_hooks_see_the_gradient_that_is_handed_out_as_it_came():
-    """Where the run goes on, hooks change what goes on alone; where it ends, what is handed out."""
+    """Where the backward pass continues, hooks change only the gradient that is passed on; at its end, the returned gradient."""
     x = leaf(1, 2)
     y = x * 2
     y.register_hook(lambda g: g * 10)
@@ -539,7 +539,7 @@ def test_as_many_gradients_as_outputs(mapped, outputs, grads):
 
 
 def test_gradients_of_and_with_respect_to_edges():
-    """An edge stands for the tensor that it was got of, whatever has become of that."""
+    """An edge represents the tensor from which it was created, also after that changed."""
     edge = torch.autograd.graph.get_gradient_edge
     x = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
     y = x * x

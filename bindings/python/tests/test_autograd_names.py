@@ -1,4 +1,4 @@
-"""What recorded calls are called: the names that PyTorch gives, for the results of each program."""
+"""Names of nodes: those of PyTorch, for the results of each program."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The nodes of a graph as objects: what is called on them, and what they show of what their calls saved."""
+"""Nodes of the autograd graph as objects: calls, and saved values."""
 
 import pytest
 

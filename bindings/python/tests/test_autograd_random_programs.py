@@ -1,5 +1,6 @@
-"""Random programs of views, writes in place, custom functions and saved-tensor hooks: their first and second derivatives are what differences of
-their values give, or the program raises."""
+"""Random programs of views, in-place writes, custom functions and saved-tensor hooks: their first and second derivatives agree with finite
+differences, or the program raises.
+"""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Gradients of sparse tensors where the program sees them: functions of its own, and hooks."""
+"""Gradients of sparse tensors in custom functions and hooks."""
 
 import pytest
 from grad_helpers import in_use

@@ -1,4 +1,4 @@
-"""Gradients of views: writes through them, to their bases, and to leaves; what a refused call leaves as it was."""
+"""Gradients of views: writes through them, to their bases, and to leaves; failed calls change nothing."""
 
 import threading
 
@@ -91,7 +91,7 @@ def test_a_reshape_that_copies_is_no_view():
 
 @pytest.mark.parametrize("order", [(2, 1, 0), (1, 0, 2), (0, 2, 1)])
 def test_views_that_the_layout_of_the_base_allows(order):
-    """What is viewed again for gradients lies as the base does."""
+    """A view that is recomputed for gradients has the layout of the base."""
     x = torch.arange(8.0).view(2, 2, 2).permute(order).detach().requires_grad_()
     y = x * 2
     assert not y.is_contiguous()
@@ -641,7 +641,7 @@ SHARED = {
 
 @pytest.mark.parametrize("kind", SHARED)
 def test_writing_to_a_part_of_a_view_whose_elements_share_memory(kind):
-    """What is overwritten has no gradient, through whichever element of the view it is seen."""
+    """Overwritten elements have no gradient, for any element of the view that shares their memory."""
     write, gone = SHARED[kind]
     x = leaf(1, 2, 3, 4, 5, 6)
     w = leaf(1, 2)

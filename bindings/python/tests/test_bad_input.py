@@ -1,6 +1,6 @@
-"""Recorded calls with one argument made wrong, for every operator: a clear refusal that changes nothing, or an answer of
-the shape and dtype that the meta device foretells. Never a crash, a leak, or an error that blames the library. And the same
-calls with an output that overlaps an input or itself: the right answer, or a refusal.
+"""Recorded calls with one invalid argument, for every operator: a clear error that changes nothing, or a result of the shape and dtype of
+the meta device; never a crash, a leak, or an internal error. The same calls with an output that overlaps an input or itself: the correct
+result, or an error.
 """
 
 import faulthandler
@@ -61,7 +61,7 @@ def wrong_values(value):
 
 
 class Call:
-    """One recorded call, made anew for each wrong argument."""
+    """A recorded call, repeated for each invalid argument."""
 
     def __init__(self, case):
         self.case = case
@@ -77,7 +77,7 @@ class Call:
         yield from kwargs.items()
 
     def spoil(self, place, number):
-        """Calls with the wrong value of that number at a place; tells what is wrong with the answer."""
+        """Yields calls with the invalid value at a position; checks their outcome."""
         storages, args, kwargs = self.arguments()
         at = args if isinstance(place, int) else kwargs
         at[place] = wrong_values(at[place])[number]
@@ -151,7 +151,7 @@ def overlapping(got, place, args):
 
 
 def with_output(case, place):
-    """Tells which outputs give another answer than a call without one."""
+    """Returns the outputs that differ from those of a call without `out`."""
     call = Call(case)
     run = function(case["call"])
     _, args, kwargs = call.arguments()

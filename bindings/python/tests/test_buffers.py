@@ -68,7 +68,7 @@ def test_consumers_of_bytes():
 
 
 def test_the_bytes_of_one_integer_are_its_bytes():
-    """Python itself makes as many zeros of an object that stands for an integer."""
+    """Python itself creates n zero bytes from an object that converts to the integer n."""
     assert bytes(torch.tensor([3], dtype=torch.int16)) == bytes(torch.tensor(3, dtype=torch.int16)) == b"\3\0"
 
 

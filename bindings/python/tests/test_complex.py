@@ -1,4 +1,4 @@
-"""Functions of complex numbers: digits beside zeros, poles and far from 0, and limits."""
+"""Functions of complex numbers: accuracy near zeros and poles and for large arguments, and limits."""
 
 import math
 
@@ -81,7 +81,7 @@ def test_values(name, count):
 
 @pytest.mark.parametrize("name", list(VALUES))
 def test_complex64_is_rounded_once(name):
-    """complex64 gives what complex128 gives of the same numbers."""
+    """The results of complex64 are those of complex128."""
     z = torch.tensor([z for z, _ in VALUES[name] if max(abs(z.real), abs(z.imag)) < 1e9], dtype=torch.complex64)
     wide = getattr(torch, name)(z.to(torch.complex128))
     assert getattr(torch, name)(z).tolist() == wide.to(torch.complex64).tolist()

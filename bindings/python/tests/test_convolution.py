@@ -1,4 +1,4 @@
-"""Convolutions, beside sums over windows of padded images."""
+"""Convolutions, compared with sums over windows of padded images."""
 
 import itertools
 
@@ -10,7 +10,7 @@ F = torch.nn.functional
 
 
 def windows(x, kernel, stride, padding, dilation):
-    """What every tap meets at every position: (N, C, positions..., taps...)."""
+    """Returns the input element for every kernel element and output position: (N, C, positions..., kernel elements...)."""
     n = len(kernel)
     x = F.pad(x, [p for d in reversed(padding) for p in (d, d)]).contiguous()
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
@@ -134,7 +134,7 @@ def test_second_gradients(dtype, groups):
 
 
 def test_infinities_stay_where_they_are():
-    """What lies between rows of positions has no part in sums."""
+    """Elements between rows of positions do not enter sums."""
     x = torch.zeros(1, 1, 4, 4)
     x[0, 0, 1, 3] = float("inf")
     w, g = torch.ones(40, 1, 2, 2, requires_grad=True), torch.ones(1, 40, 3, 3)

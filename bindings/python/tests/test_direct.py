@@ -354,7 +354,7 @@ def test_references_are_given_back():
 
 
 def test_other_threads_run_during_a_call():
-    """A call lets go of the interpreter, though no thread is made to."""
+    """A call releases the GIL, though no thread is created."""
     x, ready, ran = torch.ones(400, 400, dtype=torch.float64), threading.Lock(), []
 
     def run():

@@ -300,7 +300,7 @@ def test_scalar_parameters_have_no_batch():
 
 
 def test_gradients_of_draws_end_for_numbers_of_any_size():
-    """Series and continued fractions that do not converge, as of NaN, have an end."""
+    """Series and continued fractions that do not converge, for example for NaN, end."""
     sizes = [0.0, 5e-324, 1e-308, 1e-30, 0.5, 1.0, 100.0, 1e5, 1.1e5, 1e10, 1e30, 1e300, 1.7e308, math.inf, math.nan, -1.0]
     e = torch.tensor(sizes, dtype=torch.float64)
     n = len(sizes)

@@ -1,4 +1,4 @@
-"""Rows of a matrix in bags, beside what their elements say."""
+"""Bags of rows of a matrix, compared with element-by-element results."""
 
 import pytest
 

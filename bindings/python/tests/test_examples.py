@@ -1,4 +1,4 @@
-"""Every example of the docstrings runs and gives what it shows; those of the pages, .ci/test_docs.py runs."""
+"""Every example of the docstrings runs and prints its output; .ci/test_docs.py runs those of the documentation."""
 
 import doctest
 

@@ -1,4 +1,4 @@
-"""Files of every format: what damaged and hostile ones cost, what is left of old ones, file objects that do as they please."""
+"""Files of every format: the cost of damaged and hostile ones, replacement of old ones, unusual file objects."""
 
 import errno
 import io
@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 
 def archive(pickled, method=zipfile.ZIP_DEFLATED):
-    """A file of torch.save's format with a pickle of one's own."""
+    """Returns a file of torch.save's format with a given pickle."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as z:
         z.writestr(zipfile.ZipInfo("a/data.pkl"), b"\x80\x02" + pickled + b".", method)  # of no date: the same bytes whenever it is made
@@ -301,7 +301,7 @@ def test_arrays_follow_each_other_in_a_stream():
     data = f.getvalue() + b"more"
 
     class Pipe:
-        """A file object with read() alone, which gives a few bytes at a time."""
+        """A file object with only read(), which returns a few bytes at a time."""
 
         def __init__(self):
             self.rest = data

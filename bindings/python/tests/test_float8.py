@@ -55,7 +55,7 @@ def positive(dtype):
 
 
 def nearest(dtype, x):
-    """The code of a float: that of the nearest number, ties to even; what is beyond the largest one is the dtype's."""
+    """Returns the code of a float: that of the nearest number, ties to even; beyond the largest one, that of the dtype's rule."""
     negative = math.copysign(1, x) < 0
     if dtype is torch.float8_e8m0fnu:
         return nearest_power(x)
@@ -93,7 +93,7 @@ def single(x):
 
 
 def floats(dtype):
-    """Numbers of the dtype, midpoints between them, what is next to these as float32, special values and random ones of all sizes."""
+    """Returns numbers of the dtype, midpoints, their adjacent float32 values, special values and random ones of all sizes."""
     numbers = sorted(set(finite(dtype).values()))
     middle = [(a + b) / 2 for a, b in itertools.pairwise(numbers)]
     steps = [

@@ -1,4 +1,4 @@
-"""unfold and fold, beside a walk over windows element by element."""
+"""unfold and fold, compared with a loop over windows, element by element."""
 
 import itertools
 
@@ -17,7 +17,7 @@ CASES = [  # sizes, kernel, dilation, padding, stride
 
 
 def walk(x, kernel, dilation, padding, stride):
-    """The number of the element of an image that each tap meets in each window; -1 outside."""
+    """Returns the index of the image element for each kernel element of each window; -1 outside."""
     h, w = x.shape[-2:]
     counts = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in zip((h, w), padding, dilation, kernel, stride, strict=True)]
     table = []

@@ -1,4 +1,4 @@
-"""fractional_max_pool2d and 3d, beside a walk over windows."""
+"""fractional_max_pool2d and 3d, compared with a loop over windows."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What libtensor tells packages that are imported before it or after it. bindings/python/neighbours tries the packages themselves."""
+"""Registrations with packages that are imported before or after libtensor. bindings/python/neighbours tests the packages."""
 
 import subprocess
 import sys

@@ -62,7 +62,7 @@ def test_modules_outside_of_private_folders_are_public():
 
 
 def graph():
-    """What each file imports, of its own folder or among the public modules."""
+    """Returns the imports of each file, from its own folder or from public modules."""
     names = {".".join(file.with_suffix("").parts).removesuffix("__init__").rstrip("."): file for file in FILES}
     made = {}
     for name, file in names.items():

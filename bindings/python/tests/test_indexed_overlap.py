@@ -1,4 +1,4 @@
-"""Writes by index, whose operands may not lie in what is written to."""
+"""Writes by index, whose operands must not overlap the output."""
 
 import pytest
 
@@ -82,7 +82,7 @@ KEYS_OF_SEVERAL = {
 @pytest.mark.parametrize("key", KEYS_OF_SEVERAL)
 @pytest.mark.parametrize("view", ONE_PLACE_OF_SEVERAL)
 def test_one_value_for_elements_that_share_memory(view, key, history):
-    """Each place in memory counts once in the gradient of what was written there, however many elements lie at it."""
+    """Each address counts once in the gradient of the written values, for any number of elements that share it."""
 
     def loss(s):
         b = torch.zeros(2, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""libtensor under the name torch: install_as_torch() and python -m libtensor, each in a process of its own."""
+"""libtensor under the name torch: install_as_torch() and python -m libtensor, each in a separate process."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""interpolate, beside weights that are written down, sums over all elements, and what is known of each mode."""
+"""interpolate, compared with explicit weights, sums over all elements, and known properties of each mode."""
 
 import itertools
 import math
@@ -60,7 +60,7 @@ def applied(x, tables):
 
 
 def layouts(x):
-    """The same tensor as it may lie in memory."""
+    """Yields the same tensor in different memory layouts."""
     yield x
     yield x.transpose(-1, -2).contiguous().transpose(-1, -2)
     if x.dim() > 3:

@@ -317,7 +317,7 @@ def test_numbers_at_random():
 
 
 def test_elements_that_share_memory():
-    """They have tangents of their own."""
+    """Each element has a separate tangent."""
     many = torch.ones(1).expand(3)
     assert jvp(lambda x: x * 2, (many,), (torch.arange(3.0),))[1].tolist() == [0, 2, 4]
     assert jvp(lambda x: x.clone().mul_(3)[1:], (many,), (torch.arange(3.0),))[1].tolist() == [3, 6]

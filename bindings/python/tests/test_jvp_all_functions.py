@@ -1,4 +1,6 @@
-"""No tangent is dropped: of every function that a few kinds of arguments suit, products with the Jacobian are what gradients say, or are refused."""
+"""No tangent is lost: for every function that accepts some kinds of arguments, Jacobian-vector products agree with gradients, or the call
+raises an error.
+"""
 
 import inspect
 import math
@@ -74,7 +76,7 @@ def of_first(f, args):
 
 
 def weighted(results):
-    """A number that every element has a part of its own in."""
+    """Returns a number to which every element contributes separately."""
     total = 0
     for k, t in enumerate(results):
         t = torch.view_as_real(t) if t.is_complex() else t
@@ -83,7 +85,7 @@ def weighted(results):
 
 
 def problem(f, args):
-    """What is wrong with a call's product, "" for nothing; None where there is none to be right."""
+    """Returns the error of a call's product, "" if it is correct; None if it cannot be checked."""
     function, x = of_first(f, args)
     x = x.clone()
     leaf = x.clone().requires_grad_()

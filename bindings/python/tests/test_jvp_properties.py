@@ -1,4 +1,4 @@
-"""Laws of forward differentiation: products of products, and products as differences of the function itself."""
+"""Properties of forward-mode differentiation: products of products, and products as finite differences of the function."""
 
 import pytest
 
@@ -57,7 +57,7 @@ DEEP = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DEEP)
 def test_four_levels(name):
-    """Each level gives the differences of the one around it, for one line as for many."""
+    """Each level has the finite differences of the enclosing one, for one row as for many."""
     f, x = DEEP[name]
     torch.manual_seed(0)
     f = along(f, x, torch.rand_like(x))

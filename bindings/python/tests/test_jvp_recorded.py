@@ -1,5 +1,5 @@
-"""Products of recorded calls' Jacobians are those of reverse differentiation, and the differences of the calls: for every operator that has some
-and is differentiable.
+"""Jacobian-vector products of recorded calls agree with reverse mode and with finite differences, for every differentiable operator with
+reference cases.
 """
 
 import copy
@@ -33,7 +33,7 @@ def smooth(t):
 
 
 class Product(Recorded):
-    """A recorded call as a function of those of its tensors that can have tangents."""
+    """A recorded call as a function of its tensors that can have tangents."""
 
     def __init__(self, case):
         super().__init__(case)
@@ -115,7 +115,9 @@ def slopes_of(f, primals, tangents, step):
 
 
 def difference(call, chosen):
-    """What is wrong with the call's product, of elements whose differences do not depend on the step or the side: there it is smooth."""
+    """Returns the error of the call's product, for elements whose finite differences do not depend on the step and the side: there the
+    function is smooth.
+    """
     if call.name in TAKEN_AS_NUMBERS:
         return ""
     call = copy.copy(call)

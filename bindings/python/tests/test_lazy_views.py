@@ -123,7 +123,7 @@ def test_a_file_of_pytorch_with_a_conjugate():
 
 
 class Model:
-    """A view by the places of its parts in the memory of numbers, and their signs there."""
+    """A model of a view: the indices of its parts in the memory, and their signs."""
 
     def __init__(self, tensor, at, sign):
         self.tensor, self.at, self.sign = tensor, at, sign

@@ -1,4 +1,4 @@
-"""Few threads and few addresses: fewer workers, or an error of the first call that says what is missing."""
+"""Limits on threads and addresses: fewer workers, or an error of the first call that names the limit."""
 
 import os
 import subprocess

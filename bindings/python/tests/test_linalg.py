@@ -228,7 +228,7 @@ def test_gradient_of_a_singular_determinant():
 
 
 def numeric(f, a, step=1e-6):
-    """The derivative of f, which gives a number, by differences."""
+    """Returns the derivative of f, which returns a number, by finite differences."""
     made = torch.zeros_like(a)
     for i in range(a.numel()):
         for part in (1, 1j) if a.is_complex() else (1,):
@@ -401,7 +401,7 @@ def test_layout_of_solutions():
 @pytest.mark.parametrize("dtype", [torch.int8, torch.int64, torch.bfloat16, torch.float32, torch.complex128])
 @pytest.mark.parametrize("length", [1, 63, 64, 65])
 def test_many_sums_of_products(length, dtype):
-    """Short ones, and those whose numbers lie apart, are made in another way than long ones."""
+    """Short sums, and those of elements that are not adjacent, are computed differently from long ones."""
     a = (torch.arange(6 * length) % 7 - 3).reshape(2, 3, length)
     b = (torch.arange(6 * length) % 5 - 2).reshape(2, 3, length)
     expected = (a * b).sum(-1).to(dtype)

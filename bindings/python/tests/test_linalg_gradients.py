@@ -1,4 +1,4 @@
-"""Gradients of factors where eigenvalues are equal, of vectors whose phases are free, of outputs, and beside zeros."""
+"""Gradients of factorizations with equal eigenvalues, of vectors with arbitrary phases, of outputs, and near zeros."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is computed of 16-bit floats in several steps is rounded once: it is what float32 gives, in 16 bits."""
+"""Results of 16-bit floats that take several operations are rounded once: they are the float32 results, rounded."""
 
 import pytest
 

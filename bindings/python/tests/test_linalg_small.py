@@ -28,7 +28,7 @@ def close(a, b, dtype, n, factor=1.0):
 
 
 def laid_out(t):
-    """The same matrices in other places of memory."""
+    """Yields the same matrices in other memory layouts."""
     yield t
     yield t.mT.contiguous().mT
     yield torch.stack([t, t], -1)[..., 0]

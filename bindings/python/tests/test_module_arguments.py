@@ -1,4 +1,4 @@
-"""Arguments of modules, their tools and custom functions that PyTorch refuses."""
+"""Invalid arguments of modules, their helpers and custom functions, with PyTorch's exceptions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Names of dimensions: where they come from, what becomes of them, what is refused, and that they cost gradients and files nothing."""
+"""Names of dimensions: their sources, propagation and errors; gradients and files are not affected."""
 
 import copy
 import inspect

@@ -50,7 +50,7 @@ COMPUTED = (
 
 
 def program(rng):
-    """A function of x and w: tensors, views of them, writes to them and what is computed of them."""
+    """Returns a function of x and w: tensors, views, writes to them and results computed from them."""
     begin = rng.choice(BEGUN)
     kinds = rng.choices((VIEWS, WRITES, COMPUTED), (40, 45, 15), k=rng.randint(2, 6))
     steps = [(kind, rng.choice(kind), rng.random()) for kind in kinds]

@@ -1,4 +1,4 @@
-"""Arguments of functions of torch.nn that PyTorch refuses, with its classes of exceptions."""
+"""Invalid arguments of functions of torch.nn, with PyTorch's classes of exceptions."""
 
 import pytest
 

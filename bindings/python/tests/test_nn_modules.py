@@ -447,7 +447,7 @@ def test_modes_reach_all_descendants():
 
 
 def test_sequences_of_modules_are_lists():
-    """Random changes of a Sequential and a ModuleList beside those of a list."""
+    """Random changes of a Sequential and a ModuleList, compared with a list."""
     rng = random.Random(0)
     for _ in range(200):
         kind = rng.choice([nn.Sequential, nn.ModuleList])

@@ -1,4 +1,6 @@
-"""nn.utils, nn.attention and func.functional_call: gradients clipped, weights parametrized, pruned and fused, modules without state of their own."""
+"""nn.utils, nn.attention and func.functional_call: gradient clipping, parametrizations, pruning, fusion, modules called with given
+parameters.
+"""
 
 import copy
 import math

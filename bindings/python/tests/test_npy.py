@@ -1,4 +1,4 @@
-""".npy and .npz files, beside NumPy."""
+""".npy and .npz files, compared with NumPy."""
 
 import io
 

@@ -18,7 +18,7 @@ import libtensor as torch
 
 
 def same(found, wanted, path="result"):
-    """What a function gives of tensors is what it gives of arrays: a tensor for each array and number of NumPy's."""
+    """Asserts that the results of a function for tensors are those for arrays: a tensor for each array and number."""
     if isinstance(wanted, (tuple, list)):
         assert type(found) is type(wanted) and len(found) == len(wanted), path
         for k, pair in enumerate(zip(found, wanted, strict=True)):
@@ -373,7 +373,7 @@ def test_other_libraries_have_their_turn():
 
 
 def close(found, wanted, path="result"):
-    """What libtensor's function gives is what NumPy's does, up to rounding and the rules of promotion."""
+    """Asserts that the result of libtensor's function is NumPy's, up to rounding and promotion."""
     if isinstance(wanted, (tuple, list)):
         assert isinstance(found, (tuple, list)) and len(found) == len(wanted), path
         for k, pair in enumerate(zip(found, wanted, strict=True)):
@@ -391,7 +391,7 @@ def wanting_gradients(given):
 
 
 def refused(call):
-    """A call that is refused. NumPy does not give back the arguments of reduce and reduceat where a protocol raises an exception."""
+    """Asserts that a call raises an error. NumPy leaks the arguments of reduce and reduceat if a protocol raises an exception."""
     return pytest.param(*call, marks=pytest.mark.keeps_memory if "reduce" in str(call) else ())
 
 

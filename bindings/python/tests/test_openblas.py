@@ -1,4 +1,4 @@
-"""Which OpenBLAS is used: the one beside the library, one that is named, the system's, or none."""
+"""The OpenBLAS library that is used: the one in the package's folder, a named one, the system's, or none."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What calls choose and give beside values: overloads, names of arguments, classes of results and errors."""
+"""Properties of calls other than values: overloads, names of arguments, classes of results and errors."""
 
 import pytest
 

@@ -137,7 +137,7 @@ def test_objects_take_calls_over():
 
 
 class Elsewhere:
-    """A tensor of another library, whose own __torch_function__ calls what it is asked about."""
+    """A tensor of another library, whose __torch_function__ calls the given function."""
 
     def __init__(self, tensor):
         self.tensor = tensor

@@ -1,4 +1,4 @@
-"""How much memory calls take at most beside their operands and results, and their gradients: in buffers of the size of an operand."""
+"""The peak memory of calls and their gradients, without operands and results, in buffers of the size of an operand."""
 
 import pytest
 
@@ -9,7 +9,7 @@ BUFFER = 4 * N
 
 
 def peak(call):
-    """What a call gives, and the buffers that it takes with its results."""
+    """Returns the result of a call, and the number of buffers that it needs including its results."""
     torch.empty_cache()  # buffers that were larger are reused, and count whole
     torch.reset_peak_memory_stats()
     before = torch.memory_stats().in_use

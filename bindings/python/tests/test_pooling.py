@@ -1,4 +1,4 @@
-"""Pooling, beside a walk over windows element by element."""
+"""Pooling, compared with a loop over windows, element by element."""
 
 import itertools
 import math
@@ -23,7 +23,9 @@ def positions(size, taps, stride, padding, dilation, ceil):
 
 
 def walk(x, kernel, stride, padding, dilation, ceil):
-    """Of each image: its values, and for each window what it meets, as places in row-major order, and the number of its elements with padding."""
+    """Returns for each image its values, and for each window the row-major indices of its elements, and the number of elements with
+    padding.
+    """
     sizes = x.shape[2:]
     counts = [positions(*a, ceil) for a in zip(sizes, kernel, stride, padding, dilation, strict=True)]
     windows = []
@@ -279,7 +281,7 @@ def test_shapes_without_elements_and_on_meta():
 
 
 def test_windows_of_any_length():
-    """What is far outside costs nothing."""
+    """Windows far outside of the image take no time."""
     x = torch.ones(1, 1, 4, requires_grad=True)
     far = 1 << 40
     found = F.avg_pool1d(x, far, far - 1, far // 2, count_include_pad=False)

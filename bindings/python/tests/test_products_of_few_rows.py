@@ -1,4 +1,4 @@
-"""Products of matrices of few rows, which are read as they lie, and of a few more, which are packed."""
+"""Products of matrices with few rows, which are read in place, and of a few more, which are packed."""
 
 import pytest
 

@@ -1,5 +1,7 @@
-"""Every public name of PyTorch 2.15, called without arguments under install_as_torch(), answers as PyTorch does or raises an exception that names
-what is missing. public_calls.json has PyTorch's answers: the class of the result, or `!` and the class of the exception."""
+"""Every public name of PyTorch 2.15, called without arguments under install_as_torch(), behaves as in PyTorch or raises an exception with
+the name of the missing feature. public_calls.json contains PyTorch's results: the class of the result, or `!` and the class of the
+exception.
+"""
 
 import json
 import subprocess
@@ -56,7 +58,7 @@ print(json.dumps(found))
 
 
 def differs(full, expected, got, said):
-    """Returns whether an answer is neither PyTorch's nor an exception that names what is missing."""
+    """Returns whether a result is neither PyTorch's nor an exception with the name of the missing feature."""
     if got == "!NotImplementedError":
         return full.rpartition(".")[2] not in said
     return not got.startswith("!") if expected.startswith("!") else got != expected

@@ -1,4 +1,4 @@
-"""Quantized tensors: integers that stand for numbers."""
+"""Quantized tensors: integers that represent real values."""
 
 import copy
 import io

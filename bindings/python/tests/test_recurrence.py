@@ -1,4 +1,4 @@
-"""Recurrent layers and cells, beside a walk over their steps, and sequences that are packed and padded."""
+"""Recurrent layers and cells, compared with a loop over time steps; packed and padded sequences."""
 
 import pytest
 

@@ -37,7 +37,7 @@ def test_complex_products_out_of_range(n):
 
 @pytest.mark.parametrize("n", SIZES)
 def test_digits_of_products(n):
-    """What is left where a product and a number cancel is the product's last digits."""
+    """The difference between a product and a number that cancels it is the rounding error of the product."""
     for dtype in (torch.float32, torch.float64):
         x = (torch.arange(n, dtype=dtype) + 1) / 7
         alpha = full(1, 0.3, dtype).item()

@@ -1,4 +1,4 @@
-"""safetensors files, beside the safetensors package."""
+"""safetensors files, compared with the package safetensors."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""grid_sample and affine_grid, beside a walk over the elements around each point."""
+"""grid_sample and affine_grid, compared with a loop over the elements around each point."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ def reflected(x, n, align):
 
 
 def inside(x, n, padding, align):
-    """Where the coordinate x of a dimension of n elements lies once it is padded."""
+    """Returns the coordinate x of a dimension of n elements after padding."""
     if padding == "reflection":
         x = reflected(x, n, align)
     return x if padding == "zeros" else min(max(x, 0), n - 1)

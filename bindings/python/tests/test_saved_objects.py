@@ -460,7 +460,7 @@ def test_torchscript_archives_are_dicts_of_tensors():
 @pytest.mark.parametrize("weights_only", [True, False])
 @pytest.mark.parametrize("allowed", [[], [argparse.Namespace]])
 def test_damaged_files_of_every_format(weights_only, allowed):
-    """Truncated and changed files are loaded or refused; no unpickler is given code."""
+    """Truncated and modified files load or raise an error; no unpickler executes code."""
     chance = random.Random(3)
     serialization.add_safe_globals(allowed)
     expected = (RuntimeError, pickle.UnpicklingError, EOFError, ValueError, MemoryError, OSError, NotImplementedError)

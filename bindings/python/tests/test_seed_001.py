@@ -1,4 +1,4 @@
-"""The page on tensor attributes: its examples in order. What needs a GPU is refused with a clear error."""
+"""The page on tensor attributes: its examples in order. Examples that need a GPU raise a clear error."""
 
 import pytest
 

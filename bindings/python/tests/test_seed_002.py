@@ -1,5 +1,4 @@
-"""The third chapter of the Chinese book: its examples in order. Named tensors are not part of it here, nor is a GPU, which is
-refused with a clear error."""
+"""The third chapter of the Chinese book: its examples in order, without named tensors. Examples that need a GPU raise a clear error."""
 
 import numpy as np
 import pytest

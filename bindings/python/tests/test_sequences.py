@@ -1,4 +1,4 @@
-"""Tensors from Python's sequences: what becomes of elements that know their dtype, and what is refused."""
+"""Tensors from Python sequences: elements that have a dtype, and elements that are not supported."""
 
 import array
 import collections

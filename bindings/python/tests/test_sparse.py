@@ -1,4 +1,4 @@
-"""Sparse tensors: what they answer is what dense tensors answer, and parts that do not fit are refused."""
+"""Sparse tensors: their results are those of dense tensors, and inconsistent indices and values raise errors."""
 
 import copy
 import io

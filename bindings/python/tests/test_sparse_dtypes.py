@@ -1,4 +1,4 @@
-"""Every operator that sparse tensors have, in every layout and dtype: it takes what it takes of strided tensors, and gives the same."""
+"""Every operator on sparse tensors, in every layout and dtype: it accepts the dtypes of strided tensors, and has their results."""
 
 import pytest
 

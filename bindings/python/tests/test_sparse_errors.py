@@ -1,4 +1,4 @@
-"""What sparse tensors refuse that their layouts could give, as PyTorch does: the errors say what works instead."""
+"""Operations that sparse tensors do not support, as in PyTorch: the errors name alternatives."""
 
 import pytest
 

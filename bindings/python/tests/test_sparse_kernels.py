@@ -1,4 +1,4 @@
-"""Products, sums and conversions of large sparse tensors: their kernels beside dense results."""
+"""Products, sums and conversions of large sparse tensors: kernels compared with dense results."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def whole(*size, seed=0, dtype=torch.float64):
 
 
 def scattered(rows, columns, count, dtype=torch.float64, seed=0):
-    """A COO matrix with entries at random places, some of which repeat."""
+    """Returns a COO matrix with entries at random indices, some of which are repeated."""
     g = torch.Generator().manual_seed(seed)
     indices = torch.stack([torch.randint(0, rows, (count,), generator=g), torch.randint(0, columns, (count,), generator=g)])
     values = torch.randint(1, 2 if dtype == torch.bool else 4, (count,), generator=g).to(dtype)

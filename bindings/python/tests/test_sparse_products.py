@@ -1,4 +1,4 @@
-"""Products of sparse matrices in forms of their own."""
+"""Products of sparse matrices in special forms."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Largest and least elements of sparse tensors along dimensions, and what is made like a sparse tensor."""
+"""Maxima and minima of sparse tensors along dimensions, and tensors like sparse ones."""
 
 import itertools
 

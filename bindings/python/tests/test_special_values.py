@@ -37,7 +37,7 @@ def test_logaddexp_of_nothing_and_zero(dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_root_as_power(dtype):
-    """A number 1/2 is the square root, but for float16; every tensor gives the power, however it lies in memory."""
+    """The exponent 1/2 is the square root, except for float16; all tensors have the power's result for any memory layout."""
     x = torch.tensor([-inf, -0.0, 4.0], dtype=dtype)
     half = torch.tensor(0.5, dtype=dtype)
     for exponent in (half, half.expand(3), half.expand(3).contiguous()):

@@ -64,7 +64,7 @@ def dtypes_of(result):
 
 
 def agree(got, want):
-    """A refusal may be of another kind than PyTorch's."""
+    """Returns whether outcomes agree. Exceptions may be of another class than PyTorch's."""
     return got == want or (isinstance(got, dict) and isinstance(want, dict))
 
 
@@ -127,7 +127,7 @@ def new_tensors():
 
 
 def numbers(kind, texts):
-    """The numbers that the texts stand for, as a tensor of a dtype."""
+    """Returns the numbers in strings as a tensor of a dtype."""
     read = {"bool": lambda text: text == "True"}.get(kind, complex if "complex" in kind else float if "float" in kind else int)
     return torch.tensor([read(text) for text in texts], dtype=dtype(kind))
 

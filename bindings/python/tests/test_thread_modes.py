@@ -10,7 +10,7 @@ import libtensor as torch
 
 
 def in_thread(function):
-    """What a function gives, or raises, on a thread of its own."""
+    """Returns the result or exception of a function in a new thread."""
     got = []
 
     def run():

@@ -1,5 +1,4 @@
-"""Writes in place, through views and to their bases, inside transforms that nest: programs at random, whose derivatives are those that
-reverse differentiation alone gives."""
+"""In-place writes through views and to their bases inside nested transforms: random programs, whose derivatives are those of reverse mode."""
 
 import random
 
@@ -59,7 +58,7 @@ WRITES = (
 
 
 def program(seed):
-    """A function of X: tensors, views of them and writes to them, in an order that the seed tells."""
+    """Returns a function of X: tensors, views and writes, in an order that depends on the seed."""
     rng = random.Random(seed)
     steps = [
         (rng.choice(VIEWS), rng.random(), True) if rng.random() < 0.4 else (rng.choice(WRITES), rng.random(), False) for _ in range(rng.randint(2, 6))
@@ -78,7 +77,7 @@ def program(seed):
 
 
 def programs(count):
-    """The first programs that write over nothing which a history needs."""
+    """Returns the first programs that do not overwrite saved values."""
     seed = 0
     while count:
         seed += 1

@@ -1,4 +1,4 @@
-"""uint16, uint32 and uint64 beside NumPy's: operators, promotion, numbers, conversions, indices, printing, random numbers."""
+"""uint16, uint32 and uint64, compared with NumPy: operators, promotion, numbers, conversions, indices, printing, random numbers."""
 
 import array
 import copy
@@ -30,7 +30,7 @@ def values(dtype, n=37, seed=0):
 
 
 def both(array):
-    """The array as a tensor of its own memory, and the array."""
+    """Returns the array as a tensor with separate memory, and the array."""
     return torch.from_numpy(array.copy()), array
 
 
@@ -333,7 +333,7 @@ EDGES = [v for n in (0, 8, 16, 32, 63, 64) for v in (-(2**n) - 1, -(2**n), 1 - 2
 
 
 def pairs(dtype, other):
-    """All edges of a dtype beside all of another one, as a column and a row."""
+    """Returns all edge values of a dtype and all of another one, as a column and a row."""
 
     def held(d):
         if d is torch.bool:

@@ -1,4 +1,4 @@
-"""Numbers that others give, in structs and descriptors: hostile ones are refused, and nothing is leaked or read."""
+"""Values of other libraries in structs and descriptors: hostile ones raise errors, and nothing is leaked or read."""
 
 import ctypes
 import os

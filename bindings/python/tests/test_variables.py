@@ -22,7 +22,7 @@ def sources():
 
 
 def variables():
-    """The names of variables that are read, with the files that read them; names of Go's constants stand for what they are."""
+    """Returns the names of environment variables with the files that read them; names of Go constants are replaced by their values."""
     found = {}
     for name, text in sources():
         constants = dict(CONSTANTS.findall(text))

@@ -1,4 +1,4 @@
-"""Copies of views: the values that the view has, in memory of their own."""
+"""Copies of views: the values of the view in separate memory."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""vmap: what a function gives for all examples at once is what a loop gives, whatever is around it and inside."""
+"""vmap: the results of a function for a batch are those of a loop, for any nesting and contents."""
 
 import contextlib
 import signal
@@ -336,7 +336,7 @@ def test_randomness():
 
 
 def test_examples_that_there_is_no_memory_for():
-    """They are refused before all of them are computed one by one."""
+    """An error is raised before they are computed one by one."""
     many = torch.zeros(1).expand(10**14)
     for f in (lambda t: torch.randn(2), lambda t: torch.multinomial(torch.ones(3), 2), lambda t: t.reshape(1).median(0)[0]):
         with pytest.raises(torch.OutOfMemoryError, match="not enough memory to allocate"):

@@ -1,4 +1,4 @@
-"""Inside vmap compositions that have derivatives of their own keep them: gradients and tangents are those of each example by itself."""
+"""Composite operators with a derivative formula use it inside vmap: gradients and tangents are those of each batch element."""
 
 import pytest
 

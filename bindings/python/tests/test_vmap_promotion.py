@@ -1,4 +1,4 @@
-"""Promotion inside vmap: each operand counts by the dimensions that it has for one example, as in a loop over the examples."""
+"""Dtype promotion inside vmap: each operand counts by the dimensions of a batch element, as in a loop over the batch."""
 
 import itertools
 

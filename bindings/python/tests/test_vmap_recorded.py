@@ -1,4 +1,6 @@
-"""What vmap gives of recorded calls is what a loop gives: every operator that has some, mapped over all of its tensors and over each by itself."""
+"""vmap of recorded calls has the results of a loop: every operator with reference cases, with all of its tensors batched and with each of
+them.
+"""
 
 import copy
 import warnings
@@ -38,7 +40,7 @@ def changed(change, tree):
 
 
 class Recorded:
-    """A recorded call as a function of its tensors, of which there are two examples."""
+    """A recorded call as a function of its tensors, with two batch elements."""
 
     def __init__(self, case):
         storages = golden_player.Storages(case.get("storages", []))
@@ -72,7 +74,7 @@ class Recorded:
         return self.function(*args, **kwargs)
 
     def examples(self):
-        """Two lists of tensors that the call takes, and what it gives of them; others for the second where they can be."""
+        """Returns two lists of tensors that the call accepts, and its results; the second list differs if possible."""
         for second in ([t.roll(1, -1) if t.dim() and (t.is_floating_point() or t.is_complex()) else t for t in self.first], self.first):
             try:
                 yield second, *(flat(self(*(t.clone() for t in tensors))) for tensors in (self.first, second))

@@ -1,4 +1,4 @@
-"""Warnings: what programs are warned of, how often, of which line, and that one who refuses a warning has changed nothing."""
+"""Warnings: their causes, number and source lines; a warning that is turned into an error has changed nothing."""
 
 import os
 import subprocess

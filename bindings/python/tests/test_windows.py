@@ -1,4 +1,4 @@
-"""Windows: those of signal.windows and their older forms, beside the formulas that define them."""
+"""Window functions: those of signal.windows and the older names, compared with their formulas."""
 
 import math
 

@@ -12,7 +12,7 @@ from libtensor import safetensors
 
 
 def objects():
-    """What is pickled, by name. A test makes the same with the version at hand."""
+    """Returns the pickled objects by name. A test creates the same with the current version."""
     torch.manual_seed(7)
     base = torch.arange(12.0).reshape(3, 4)
     generator = torch.Generator().manual_seed(11)
