@@ -1,6 +1,6 @@
-"""Damages files of every format and loads them: what comes is an error of a documented kind or a load, and never more.
+"""Damages files of every format and loads them: the outcome is a documented error or a loaded object.
 
-damage_files.py [FILES] [SEED]: 40000 files and seed 0 unless given. For each it is checked that loading ends the process nowhere, takes no
+damage_files.py [FILES] [SEED]: 40000 files and seed 0 by default. For each it is checked that loading ends the process nowhere, takes no
 longer than a second and a second for each MB, allocates no more than the file and a constant justify, and that handles and bytes in
 use are what they were before. Exits with 1 after the first file that breaks a rule, which is kept as damaged.bin.
 """

@@ -1,11 +1,11 @@
-"""Plays calls recorded from PyTorch 2.15 and tells how libtensor's answers differ.
+"""Repeats calls of PyTorch 2.15's reference cases and reports how libtensor's results differ.
 
 A file of cases holds one JSON object a line:
   call, args, kwargs  a public name and what it was called with; "input" tensors are views of `storages` (base64)
   out, views          what came back, and for each tensor in it whether it shares memory with an argument
-  raises              the exception instead, where the call was refused
+  raises              the exception instead of a result
   out_meta            dtype and size alone, for results that are random
-A value is plain JSON or an object with one key that tells its type: see `decode`.
+A value is plain JSON or an object with one key for its type: see `decode`.
 """
 
 import base64

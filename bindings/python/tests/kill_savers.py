@@ -1,6 +1,6 @@
 """Kills savers at random moments, and counts files that are neither the old nor the new one, and files that are left over.
 
-kill_savers.py [KILLS] [SEED] [FOLDER]: 300 kills and seed 0 unless given, in a new folder below FOLDER or where the system has them.
+kill_savers.py [KILLS] [SEED] [FOLDER]: 300 kills and seed 0 by default, in a new folder below FOLDER or where the system has them.
 Formats take turns. Exits with 1 when a torn file or a leftover was found.
 """
 

@@ -573,7 +573,7 @@ def refused_join(z, x):
 
 @pytest.mark.parametrize("kind", FREED)
 def test_a_tensor_that_left_a_graph_joins_another(kind):
-    """Tensors over one memory get a history together, also those that had one, or were about to."""
+    """All tensors that share memory get a grad_fn together, also those that had one before."""
     x = leaf(1, 2, 3)
     z = FREED[kind](x)
     v = z[:2]
@@ -706,7 +706,7 @@ def test_gradients_of_subclasses():
     ],
 )
 def test_as_strided_scatter_by_positions_in_the_storage(make, offset, gone):
-    """The offset counts from the beginning of the storage of the first operand, and its strides say where its elements lie there."""
+    """The offset counts from the beginning of the storage of the first operand, whose strides determine the positions of its elements."""
     x = make(torch.arange(12.0, dtype=torch.float64)).detach().requires_grad_()
     s = leaf(50, 60)
     factors = torch.arange(1.0, 1 + x.numel(), dtype=torch.float64).view(x.shape)

@@ -1,4 +1,4 @@
-"""Recorded calls with one invalid argument, for every operator: a clear error that changes nothing, or a result of the shape and dtype of
+"""Reference cases with one invalid argument, for every operator: a clear error that changes nothing, or a result of the shape and dtype of
 the meta device; never a crash, a leak, or an internal error. The same calls with an output that overlaps an input or itself: the correct
 result, or an error.
 """
@@ -61,7 +61,7 @@ def wrong_values(value):
 
 
 class Call:
-    """A recorded call, repeated for each invalid argument."""
+    """A reference case, repeated for each invalid argument."""
 
     def __init__(self, case):
         self.case = case

@@ -134,7 +134,7 @@ def test_the_drawing(tmp_path):
 
 
 def test_labels_do_not_overlap():
-    """By the size of letters, within what is drawn."""
+    """Labels do not overlap, given the size of letters, and are inside the drawing."""
     x = torch.arange(12.0).reshape(3, 4)
     for drawn in ((x,), (x, x.t()[1:, ::2]), (x.expand(2, 3, 4),), (torch.rand(50, 50)[3:9, 4:7],)):
         root = Picture(*drawn).root

@@ -370,7 +370,7 @@ def test_errors(number):
 
 
 def test_gradients_of_inputs_that_are_views():
-    """The tangent of what is asked for would count twice, where it was computed of it."""
+    """The tangent of the input would count twice if it were also added through its base."""
 
     def f(x):
         y = x.requires_grad_().exp()

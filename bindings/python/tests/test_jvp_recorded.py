@@ -1,4 +1,4 @@
-"""Jacobian-vector products of recorded calls agree with reverse mode and with finite differences, for every differentiable operator with
+"""Jacobian-vector products of reference cases agree with reverse mode and with finite differences, for every differentiable operator with
 reference cases.
 """
 
@@ -33,7 +33,7 @@ def smooth(t):
 
 
 class Product(Recorded):
-    """A recorded call as a function of its tensors that can have tangents."""
+    """A reference case as a function of its tensors that can have tangents."""
 
     def __init__(self, case):
         super().__init__(case)

@@ -134,7 +134,7 @@ def test_print_widths_are_any_number(print_options, width, lines):
 @pytest.mark.parametrize("value", ["a", -1, 2.5, 1j, [1], True, math.nan, b"1", "short "])
 @pytest.mark.parametrize("option", ["precision", "threshold", "edgeitems", "linewidth", "sci_mode", "profile"])
 def test_wrong_print_options_are_rejected_at_the_call(print_options, option, value):
-    """Every value is refused with nothing changed, or printing works afterwards."""
+    """Every value raises an error and changes nothing, or printing works afterwards."""
     try:
         torch.set_printoptions(**({"precision": 2, "threshold": 7} | {option: value}))
     except (TypeError, ValueError) as error:

@@ -217,7 +217,7 @@ def test_unpooling():
 
 
 def test_windows_outside_of_the_image():
-    """Taps so far apart that all are in the padding."""
+    """Kernel elements so far apart that all are in the padding."""
     x = torch.ones(1, 1, 2, 2, requires_grad=True)
     values, places = F.max_pool2d(x, 2, 1, 1, 3, return_indices=True)
     assert values.item() == -INF and places.item() == -1

@@ -170,7 +170,7 @@ def test_writing_among_channels(dtype):
 
 
 def test_unwritten_elements_keep_their_integers():
-    """Those of 32 bits are more than float32 tells apart."""
+    """32-bit integers have more digits than float32."""
     ints = torch.tensor([[2**30 + 1, 5], [7, 2**30 + 3]], dtype=torch.int32)
     q = torch._make_per_channel_quantized_tensor(ints, torch.tensor([1.0, 0.5]), torch.tensor([0, 0]), 1)
     q[0, 1] = 2.0

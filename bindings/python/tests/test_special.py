@@ -624,7 +624,7 @@ def same(a, b):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", ONE_NUMBER)
 def test_a_value_does_not_depend_on_adjacent_elements(name, dtype):
-    """Numbers that vectors cannot take are computed one by one; the others give the same in any company."""
+    """Values that vector code does not support are computed one by one; the results of the others do not depend on adjacent elements."""
     f, x = ONE_NUMBER[name], torch.tensor(MIXED, dtype=dtype)
     alone = torch.cat([f(v.reshape(1)) for v in x])
     assert same(f(x), alone) and same(f(x.flip(0)).flip(0), alone)

@@ -1,4 +1,4 @@
-"""vmap of recorded calls has the results of a loop: every operator with reference cases, with all of its tensors batched and with each of
+"""vmap of reference cases has the results of a loop: every operator with reference cases, with all of its tensors batched and with each of
 them.
 """
 
@@ -40,7 +40,7 @@ def changed(change, tree):
 
 
 class Recorded:
-    """A recorded call as a function of its tensors, with two batch elements."""
+    """A reference case as a function of its tensors, with two batch elements."""
 
     def __init__(self, case):
         storages = golden_player.Storages(case.get("storages", []))

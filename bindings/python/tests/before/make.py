@@ -1,5 +1,5 @@
-"""Pickles and files of what programs keep, which every later version has to read: make.py FOLDER. Those beside it were made at a1c47474, by the
-package as it was then; they are never made anew, since an older package has to have made them."""
+"""Pickles and files of what programs keep, which every later version has to read: make.py FOLDER. Those in this folder were written at a1c47474
+by the package of that time; they are never written again."""
 
 import pickle
 import sys
