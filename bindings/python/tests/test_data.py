@@ -279,3 +279,40 @@ def test_data_pipes():
         source.nothing()
     with data.guaranteed_datapipes_determinism(), pytest.raises(TypeError, match="is non-deterministic"):
         data.non_deterministic(Doubler)(source)
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        lambda: data.RandomSampler(range(50)),
+        lambda: data.RandomSampler(range(50), replacement=True, num_samples=40),
+        lambda: data.SubsetRandomSampler(range(50)),
+        lambda: data.WeightedRandomSampler(torch.ones(50), 40),
+        lambda: data.WeightedRandomSampler(torch.ones(50), 40, replacement=False),
+    ],
+    ids=["permuted", "drawn", "subset", "weighted", "weighted once"],
+)
+def test_samplers_draw_at_their_first_index(sampler):
+    made = sampler()
+    first, second = iter(made), iter(made)
+    torch.manual_seed(0)
+    rows = [[next(first)], []]
+    torch.manual_seed(0)
+    rows[1].append(next(second))
+    for row, indices in zip(rows, (first, second), strict=True):
+        row.extend(indices)
+    assert rows[0] == rows[1]
+
+
+def test_a_stream_of_pipes_is_shuffled_by_the_loader():
+    from libtensor.utils.data.datapipes.iter import IterableWrapper
+
+    pipe = IterableWrapper(list(range(40))).shuffle(buffer_size=7)
+    assert list(DataLoader(pipe, batch_size=None, shuffle=False)) == list(range(40))
+    shuffled = list(DataLoader(pipe, batch_size=None, shuffle=True))
+    assert sorted(shuffled) == list(range(40)) != shuffled
+    with pytest.warns(UserWarning, match="does not contain a `Shuffler`"):
+        loader = DataLoader(IterableWrapper(list(range(40))), batch_size=None, shuffle=True)
+    assert sorted(loader) == list(range(40)) != list(loader)
+    with pytest.raises(ValueError, match="expected unspecified shuffle option"):
+        DataLoader(data.ChainDataset([]), shuffle=True)

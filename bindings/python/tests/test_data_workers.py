@@ -450,3 +450,28 @@ def test_an_interrupt_of_the_terminal_ends_the_workers_without_their_tracebacks(
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "interrupted\n", "") and not any(alive(pid) for pid in pids)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_workers_shuffle_pipes_alike(persistent):
+    from libtensor.utils.data.datapipes.iter import IterableWrapper
+
+    pipe = IterableWrapper(list(range(40))).shuffle(buffer_size=7).sharding_filter()
+    loader = DataLoader(pipe, batch_size=None, num_workers=2, shuffle=True, persistent_workers=persistent)
+    epochs = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        epochs.append(list(loader))
+    assert all(sorted(epoch) == list(range(40)) for epoch in epochs)
+    assert epochs[0] == epochs[1] != epochs[2]
+
+
+def test_processes_can_be_asked_after_their_end():
+    batches = iter(DataLoader(range(40), num_workers=2))
+    next(batches)
+    processes = batches._workers
+    del batches
+    gc.collect()
+    for process in processes:
+        process.join(10)
+        assert not process.is_alive()

@@ -16,6 +16,8 @@ from . import _utils
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import create_fetcher
 from ._utils.worker import _IterableDatasetStopIteration, _ResumeIteration, get_worker_info
+from .datapipes._graph import apply_random_seed, apply_shuffle_settings
+from .datapipes.datapipe import IterDataPipe, MapDataPipe
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -106,6 +108,8 @@ class DataLoader(Generic[_T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        if isinstance(dataset, (IterDataPipe, MapDataPipe)):
+            dataset = apply_shuffle_settings(dataset, shuffle)
         source: Any = dataset
         order: Any = sampler
         self.dataset, self.num_workers, self.timeout, self.worker_init_fn = dataset, num_workers, timeout, worker_init_fn
@@ -114,6 +118,7 @@ class DataLoader(Generic[_T_co]):
         self.multiprocessing_context = multiprocessing_context
         self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         if self._dataset_kind == _DatasetKind.Iterable:
+            shuffle = None if isinstance(dataset, IterDataPipe) else shuffle
             _check_stream(dataset, shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
@@ -251,11 +256,20 @@ class _BaseDataLoaderIter:
         self._collate_fn, self._persistent_workers = loader.collate_fn, loader.persistent_workers
         self._pin_memory, self._pin_memory_device = _pins(loader), loader.pin_memory_device
         self._sampler_iter = iter(self._index_sampler)
+        self._shared_seed = self._seed_pipes(loader)
         self._base_seed = int(empty((), dtype=int64).random_(generator=loader.generator).item())
         self._num_yielded = 0
 
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
+
+    def _seed_pipes(self, loader: DataLoader[Any]) -> int | None:
+        """Seeds the random pipes of a data pipe, alike in all worker processes, and returns the seed; None for other datasets."""
+        if not isinstance(self._dataset, IterDataPipe):
+            return None
+        seed = int(empty((), dtype=int64).random_(generator=loader.generator).item())
+        apply_random_seed(self._dataset, seed)
+        return seed
 
     def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:
         self._sampler_iter = iter(self._index_sampler)
@@ -357,9 +371,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._active = [True] * self._num_workers
         self._turn = 0
         if not first_iter:
+            self._shared_seed = self._seed_pipes(loader)
             # Batches in flight belong to the previous iteration.
             for worker in range(self._num_workers):
-                self._connected.send(worker, _ResumeIteration())
+                self._connected.send(worker, _ResumeIteration(self._shared_seed))
             resumed = 0
             while resumed < self._num_workers:
                 _, (number, _) = self._receive(0)

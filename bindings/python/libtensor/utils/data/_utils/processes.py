@@ -122,7 +122,6 @@ class Workers:
             if process.is_alive():
                 process.kill()
                 process.join()
-            process.close()
         self.channels, self.processes = [], []
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from .... import manual_seed, set_num_threads
 from ...._utils import ExceptionWrapper
+from ..datapipes._graph import apply_random_seed
 from . import arena
 from .channel import MP_STATUS_CHECK_INTERVAL, Channel
 from .fetch import create_fetcher
@@ -52,7 +53,7 @@ class _IterableDatasetStopIteration:
 
 @dataclass(frozen=True)
 class _ResumeIteration:
-    """The message that another epoch begins."""
+    """The message that another epoch begins, with the seed of random pipes if the dataset is a pipe."""
 
     seed: int | None = None
 
@@ -173,6 +174,8 @@ class _Worker:
         self.initialize()
         while (order := self.receive()) is not None:
             if isinstance(order, _ResumeIteration):
+                if order.seed is not None:
+                    apply_random_seed(self.dataset, order.seed)
                 self.channel.send(*arena.dump((None, order), arena.Arena()))
                 self.begin()
             elif not self.ended:
