@@ -162,3 +162,26 @@ def test_second_derivatives_by_forward_over_reverse():
 def test_options_that_contradict_one_another(check, options, text):
     with pytest.raises(AssertionError, match=text):
         check(torch.sin, (torch.ones(2, dtype=torch.float64, requires_grad=True),), **options)
+
+
+def test_numerical_jacobians_are_those_of_the_formulas():
+    x = torch.tensor([[1.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([3.0, -1.0], dtype=torch.float64)
+    jacobian = importlib.import_module("libtensor.autograd.gradcheck")._get_numerical_jacobian
+    (by_output,) = jacobian(lambda x, y: (x * y, x.sum()), (x, y), eps=1e-6)
+    torch.testing.assert_close(by_output[0], torch.diag(y))
+    torch.testing.assert_close(by_output[1], torch.ones(2, 1, dtype=torch.float64))
+    weight = torch.tensor([2.0], dtype=torch.float64, requires_grad=True)
+    ((found,),) = jacobian(lambda x: x * weight, x, target=weight, eps=1e-6)
+    torch.testing.assert_close(found, x.detach())
+    assert jacobian(lambda x, y: x * y, (x, y), target=y) == []
+    with pytest.raises(ValueError, match="Expected output to be non-complex"):
+        jacobian(lambda x: x * 1j, x)
+
+
+def test_tensors_of_nested_iterables_come_in_order():
+    tensors = [torch.ones(1), torch.ones(2, requires_grad=True), torch.ones(3)]
+    nested = [tensors[0], "text", (tensors[1], None, [tensors[2]])]
+    find = importlib.import_module("libtensor.autograd.gradcheck")._iter_tensors
+    assert [t.numel() for t in find(nested)] == [1, 2, 3]
+    assert [t.numel() for t in find(nested, only_requiring_grad=True)] == [2]

@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from collections.abc import Iterable
 
 from .._base import dtypes as _dtypes
 from .._core.modes import enable_grad
@@ -186,6 +187,41 @@ def outputs_of(func, inputs):
     made = func(*inputs)
     made = (made,) if isinstance(made, Tensor) else tuple(made)
     return [t for t in made if isinstance(t, Tensor) and (t.is_floating_point() or t.is_complex())]
+
+
+def _iter_tensors(x, only_requiring_grad=False):
+    """Yields the tensors of nested iterables, in order."""
+    if isinstance(x, Tensor):
+        if x.requires_grad or not only_requiring_grad:
+            yield x
+    elif isinstance(x, Iterable) and not isinstance(x, str):
+        for part in x:
+            yield from _iter_tensors(part, only_requiring_grad)
+
+
+def _get_numerical_jacobian(fn, inputs, outputs=None, target=None, eps=1e-3, is_forward_ad=False):
+    """Returns, for each tensor of `target` that requires grad (default: of `inputs`), a tuple with one Jacobian for each output of `fn(*inputs)`:
+    central differences of shape (elements of the tensor, elements of the output).
+
+    Raises ValueError if an input or, unless `is_forward_ad`, an output is complex.
+    """
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if outputs is None:
+        outputs = outputs_of(fn, inputs)
+    for what, tensors in (("input", _iter_tensors(inputs)), ("output", () if is_forward_ad else outputs)):
+        if any(t.is_complex() for t in tensors):
+            raise ValueError(f"Expected {what} to be non-complex. get_numerical_jacobian no longer supports functions with complex {what}s.")
+    check = Check(fn, inputs, [], eps, 0, 0)
+    check.outputs = [(t.shape, t.dtype) for t in outputs]
+    jacobians = []
+    for x in _iter_tensors(inputs if target is None else target, True):
+        t = x.detach()
+        slopes = [check.difference(t, way) for way in bases(t)]
+        by_output = zip(*slopes, strict=True) if slopes else ([] for _ in outputs)
+        jacobians.append(
+            tuple(_f.stack(rows).to(o.dtype) if rows else o.new_zeros((0, o.numel())) for o, rows in zip(outputs, by_output, strict=True))
+        )
+    return jacobians
 
 
 def random_like(t, strided=False):
