@@ -400,3 +400,13 @@ def test_an_initial_gradient_has_the_dtype_of_its_output(of):
     assert x.grad.dtype is torch.float32 and x.grad.tolist() == [1.5, 1.5]
     for y in (x, x * 1):
         assert torch.autograd.grad(y, y, torch.ones(2, dtype=of))[0].dtype is torch.float32
+
+
+def test_the_private_name_of_grad_is_grad():
+    x = torch.ones(3, requires_grad=True)
+    x._grad = torch.full((3,), 2.0)
+    assert x.grad.tolist() == [2, 2, 2]
+    (x * 3).sum().backward()
+    assert x._grad.tolist() == [5, 5, 5] and x._grad is x.grad
+    x._grad = None
+    assert x.grad is None

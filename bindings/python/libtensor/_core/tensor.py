@@ -91,7 +91,7 @@ def as_leaf(make, args):
 class Tensor(_direct.TensorBase):
     """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` create one of the default dtype."""
 
-    __slots__ = ("__weakref__", "__dict__", "_kept", "_lent", "_grad", "_hooks")
+    __slots__ = ("__weakref__", "__dict__", "_kept", "_lent", "_known_grad", "_hooks")
     __array_priority__ = 1000
     __torch_function__ = classmethod(_overrides.torch_function)
 

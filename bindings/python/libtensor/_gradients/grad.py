@@ -101,9 +101,9 @@ class Tensor:
     @property
     def grad(self):
         """The gradient that backward() accumulated, None before the first one."""
-        known = getattr(self, "_grad", None)
+        known = getattr(self, "_known_grad", None)
         if known is None or not _is_grad(self, known):
-            self._grad = known = _grad(self)
+            self._known_grad = known = _grad(self)
         return known
 
     @grad.setter
@@ -111,12 +111,14 @@ class Tensor:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
         _f.set_grad(self, value)
-        self._grad = value
+        self._known_grad = value
 
     @grad.deleter
     def grad(self):
         _f.set_grad(self, None)
-        self._grad = None
+        self._known_grad = None
+
+    _grad = grad
 
     @property
     def grad_fn(self):
