@@ -1,6 +1,7 @@
 """gradcheck and gradgradcheck: what they pass, and what they find."""
 
 import importlib
+import warnings
 
 import pytest
 
@@ -185,3 +186,11 @@ def test_tensors_of_nested_iterables_come_in_order():
     find = importlib.import_module("libtensor.autograd.gradcheck")._iter_tensors
     assert [t.numel() for t in find(nested)] == [1, 2, 3]
     assert [t.numel() for t in find(nested, only_requiring_grad=True)] == [2]
+
+
+def test_the_fast_mode_scales_the_tolerance_with_the_number_of_elements():
+    x = torch.randn(2, 30000, requires_grad=True)  # differences of float32 are coarse, and their errors add up
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for check in (gradcheck, gradgradcheck):
+            assert check(lambda x: torch.nn.functional.layer_norm(x, [30000]), (x,), fast_mode=True)
