@@ -11,8 +11,14 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-func (s *steps) infinity() float64                       { return math.Inf(1) }
-func (s *steps) numberOf(v dtype.Scalar) float64         { return v.Float() }
+func (s *steps) infinity() float64               { return math.Inf(1) }
+func (s *steps) numberOf(v dtype.Scalar) float64 { return v.Float() }
+
+// stored returns v rounded to the dtype of t: forward kernels that compare elements with a rounded limit have gradients with that limit.
+func (s *steps) stored(v float64, t *tensor.Tensor) float64 {
+	return tensor.Rounded(t.DType(), dtype.FloatScalar(v)).Float()
+}
+
 func (s *steps) sigmoid(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Sigmoid(nil, t)) }
 
 // The derivatives of activations, in operators that have derivatives themselves.
@@ -62,7 +68,7 @@ func (s *steps) softmaxSlope(given, result *tensor.Tensor, dim int64, logarithm 
 // an error for a negative slope, where the result does not determine it.
 func (s *steps) uphill(grad *tensor.Tensor, slope float64, inPlace bool) *tensor.Tensor {
 	if inPlace && !(slope >= 0) {
-		s.Check(status.Runtimef("the gradient of an activation in place is not implemented for a negative slope, %v; call it without in place", slope))
+		s.Check(status.Runtimef("In-place backward calculation is triggered with a negative slope, %v, which is not supported; call out-of-place version instead", slope))
 	}
 	return grad
 }

@@ -4818,7 +4818,7 @@ func recordHardshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (resu
 	result, err = r.c.Hardshrink(out, self, lambd)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -lambd, lambd, 0.0, 1.0, true)))
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4839,7 +4839,7 @@ func recordNnSoftshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (re
 	result, err = r.c.NnSoftshrink(out, self, lambd)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -lambd, lambd, 0.0, 1.0, true)))
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.stored(lambd, s.saved(self_)), s.stored(lambd, s.saved(self_)), 0.0, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()

@@ -37,11 +37,7 @@ func NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside 
 	if closed {
 		row = nnPiecewiseGradient
 	}
-	limits := [2]dtype.Scalar{dtype.FloatScalar(low), dtype.FloatScalar(high)}
-	for i, v := range limits { // elements are compared with values of their dtype
-		limits[i] = tensor.Rounded(self.DType(), v)
-	}
-	return row.run(nil, scalars(limits[0], limits[1], dtype.FloatScalar(inside), dtype.FloatScalar(outside)), given, self)
+	return row.run(nil, floats(low, high, inside, outside), given, self)
 }
 
 // NnHardtanh limits elements to [low, high]; integers to the integers there.
@@ -106,7 +102,7 @@ func Hardshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, error)
 // NnSoftshrink moves elements towards 0.
 func NnSoftshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, error) {
 	if !(lambd >= 0) {
-		return nil, status.Runtimef("nn_softshrink: lambd must be 0 or more, but is %v", lambd)
+		return nil, status.Runtimef("nn_softshrink: lambda must be greater or equal to 0, but found to be %v", lambd)
 	}
 	return nnSoftshrink.run(out, stored(lambd, self), self)
 }

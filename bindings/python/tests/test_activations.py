@@ -211,8 +211,8 @@ def test_in_place_rejects_the_gradient_of_negative_slopes(name):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("limit", [0.1, 1 / 3, 0.7, 1.1])
-def test_limits_are_elements_of_the_dtype(dtype, limit):
-    """The element to which a limit is rounded belongs to the limit, also for the gradient."""
+def test_limits_of_narrow_dtypes(dtype, limit):
+    """Shrinks round their limit to an element; threshold and hardtanh compare with the limit in float32, also in the gradient."""
     x = torch.arange(-(1 << 15), 1 << 15).to(torch.int16).view(dtype)
     x = x[x.isfinite()]
     at = torch.tensor(limit, dtype=dtype)
@@ -223,10 +223,11 @@ def test_limits_are_elements_of_the_dtype(dtype, limit):
         assert (made == 0).tolist() == inside
         made.sum().backward()
         assert (leaf.grad == 0).tolist() == inside
-    leaf = at.reshape(1).clone().requires_grad_()
-    F.threshold(leaf, limit, 0).sum().backward()
-    F.hardtanh(leaf, -limit, limit).sum().backward()
-    assert leaf.grad.item() == 0
+    for clip in (lambda t: F.threshold(t, limit, 0), lambda t: F.hardtanh(t, -limit, limit)):
+        leaf, wide = x.clone().requires_grad_(), x.float().requires_grad_()
+        clip(leaf).sum().backward()
+        clip(wide).sum().backward()
+        assert torch.equal(leaf.grad.float(), wide.grad)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
