@@ -75,6 +75,14 @@ func (s *scope) statisticsDType(self, weight, bias *tensor.Tensor, r running, mi
 	return d
 }
 
+// castIfGiven returns t in dtype d, nil if t is nil.
+func (s *scope) castIfGiven(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if t == nil {
+		return nil
+	}
+	return s.Cast(t, d)
+}
+
 // batches normalizes channels over all examples: by the statistics of self, to which running ones are to move, or by these.
 func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training bool, eps float64) (n normalized, d dtype.DType) {
 	if self.Dim() < 2 {
@@ -83,6 +91,9 @@ func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training b
 	}
 	s.Fail(floating(s.Op, self))
 	channels := self.Sizes()[1]
+	if self.Numel() == 0 && s.Err == nil {
+		weight, bias = s.castIfGiven(weight, self.DType()), s.castIfGiven(bias, self.DType())
+	}
 	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
 	d = s.statisticsDType(self, weight, bias, r, self.Numel() == 0)
 	s.checkRunning(r, !training)

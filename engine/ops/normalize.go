@@ -47,6 +47,17 @@ func (n *normalization) ofGroups(self *tensor.Tensor, examples, groups, channels
 	}
 }
 
+// denseFormat returns the memory format that t is dense in, whatever the strides of its dimensions of size 1, and otherwise the one that its
+// strides suggest.
+func denseFormat(t *tensor.Tensor) shape.MemoryFormat {
+	for _, f := range []shape.MemoryFormat{shape.Contiguous, shape.ChannelsLast, shape.ChannelsLast3d} {
+		if t.IsFormat(f) {
+			return f
+		}
+	}
+	return shape.SuggestFormat(t.Sizes(), t.Strides())
+}
+
 // inColumns treats channels as columns of matrices if they are adjacent in the memory format.
 func (n *normalization) inColumns(format shape.MemoryFormat) {
 	if n.format = format; format != shape.Contiguous {
@@ -63,7 +74,7 @@ func (n *normalization) ofChannels(self *tensor.Tensor) {
 	}
 	n.Units, n.Groups, n.Runs = sizes[1], sizes[1], 1
 	n.Strips, n.Span = sizes[0], shape.Product(sizes[2:])
-	n.inColumns(shape.SuggestFormat(sizes, self.Strides()))
+	n.inColumns(denseFormat(self))
 	switch {
 	case n.Columns:
 	case n.Span == 1:

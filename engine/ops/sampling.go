@@ -88,16 +88,20 @@ func (p *sampler) take(images, grid, along *tensor.Tensor) {
 	switch {
 	case p.Mode < 0 || p.Mode > 2 || p.Padding < 0 || p.Padding > 2:
 		p.Failf("modes of interpolation and padding are numbers from 0 to 2, but are %d and %d", p.Mode, p.Padding)
-	case n != 2 && n != 3 || grid.Dim() != n+2:
-		p.Failf("expected 4D or 5D input and grid with the same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes, points)
+	case n < 1 || len(points) == 0:
+		p.Failf("expected 4D or 5D input and grid with same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes, points)
 	case points[0] != sizes[0]:
-		p.Failf("expected grid and input to have the same batch size, but got input with sizes %v and grid with sizes %v", sizes, points)
-	case points[n+1] != int64(n):
-		p.Failf("expected grid to have size %d in its last dimension, but got grid with sizes %v", n, points)
-	case slices.Min(sizes[2:]) < 1 || !countable(images):
-		p.Failf("expected input to have positive sizes behind the dimensions of examples and channels, and at most %d elements there, but they are %v", math.MaxInt32, sizes)
+		p.Failf("expected grid and input to have same batch size, but got input with sizes %v and grid with sizes %v", sizes, points)
+	case points[len(points)-1] != int64(n):
+		p.Failf("expected grid to have size %d in last dimension, but got grid with sizes %v", n, points)
+	case n != 2 && n != 3 || grid.Dim() != n+2:
+		p.Failf("expected 4D or 5D input and grid with same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes, points)
+	case slices.Min(sizes[2:]) < 1:
+		p.Failf("expected input to have non-empty spatial dimensions, but input has sizes %v", sizes)
+	case images.Numel()/max(sizes[0]*sizes[1], 1) > math.MaxInt32:
+		p.Failf("expected input to have at most %d elements in its spatial dimensions, but input has sizes %v", math.MaxInt32, sizes)
 	case p.Mode == 2 && n != 2:
-		p.Failf("bicubic interpolation takes 4D input alone, but got input with sizes %v", sizes)
+		p.Failf("bicubic interpolation only supports 4D input, but got input with sizes %v", sizes)
 	case grid.DType() != images.DType():
 		p.Failf("expected input and grid to have the same dtype, but they have %v and %v", images.DType(), grid.DType())
 	case along != nil && (!slices.Equal(along.Sizes(), points) || along.DType() != grid.DType()):
@@ -112,13 +116,15 @@ func (p *sampler) take(images, grid, along *tensor.Tensor) {
 	}
 	_, err := iter.Device(p.Op, images, grid)
 	p.Fail(err)
-	p.Grid = p.laid(grid)
+	if p.Grid = p.laid(grid); !countable(images) {
+		p.Images = p.laid(images)
+	}
 	if along != nil {
 		p.Along = p.laid(along)
 	}
 }
 
-// countable reports whether kernels can count with the elements of a channel.
+// countable returns whether the offsets of the elements of a channel fit into 32 bits, which kernels require.
 func countable(images *tensor.Tensor) bool {
 	reach := 0.0
 	for d := 2; d < images.Dim(); d++ {

@@ -465,3 +465,26 @@ def test_statistics_of_an_empty_batch_have_any_floating_dtype(training):
     assert torch.equal(mean, torch.zeros(5)) and torch.equal(var, torch.ones(5))
     with pytest.raises(RuntimeError, match="floating"):
         F.batch_norm(torch.zeros(0, 5, 9), mean.long(), var.long(), None, None, training)
+
+
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize("sizes", [(1, 2, 3, 1), (1, 3, 1, 4), (2, 1, 3, 4), (2, 3, 1, 1), (1, 2, 3, 1, 2)])
+def test_batch_norm_keeps_the_format_whatever_the_strides_of_dimensions_of_size_one(sizes, train):
+    """A tensor that is dense in both formats counts as contiguous."""
+    format = torch.channels_last if len(sizes) == 4 else torch.channels_last_3d
+    expected = torch.empty(sizes, memory_format=format)
+    wanted = torch.empty(sizes).stride() if expected.is_contiguous() else expected.stride()
+    for other in (1, 2, 7, 100):
+        strides = [other if size == 1 else stride for size, stride in zip(sizes, expected.stride(), strict=True)]
+        x = torch.zeros(200).as_strided(sizes, strides)
+        made = torch.nn.functional.batch_norm(x, torch.zeros(sizes[1]), torch.ones(sizes[1]), training=train)
+        assert made.stride() == wanted
+
+
+def test_batch_norm_of_no_examples_takes_parameters_of_other_dtypes():
+    weight = torch.ones(3, requires_grad=True)
+    x = torch.ones(0, 3, 2, dtype=torch.float64, requires_grad=True)
+    made = torch.nn.functional.batch_norm(x, torch.zeros(3), torch.ones(3), weight, training=True)
+    made.sum().backward()
+    assert made.dtype is torch.float64 and x.grad.shape == (0, 3, 2)
+    assert weight.grad.dtype is torch.float32 and weight.grad.tolist() == [0, 0, 0]
