@@ -182,7 +182,7 @@ func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bo
 		h.Failf("bias_k and bias_v must be given together, or neither of them")
 	}
 	if biasK != nil && (staticK != nil || staticV != nil) {
-		h.Failf("there must be no bias_k and bias_v with static_k or static_v")
+		h.Failf("bias cannot be added to static key or static value: bias_k and bias_v must be None with static_k or static_v")
 	}
 	if h.Err != nil {
 		return

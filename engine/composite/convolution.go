@@ -88,7 +88,7 @@ func convolve(c aten.Ctx, v convolution, self, weight, bias *tensor.Tensor) (*te
 		return nil, err
 	}
 	if n := self.Dim(); n != v.n+1 && n != v.n+2 {
-		return nil, v.wrong("expected %dD (unbatched) or %dD (batched) input, but got input of size: %v", v.n+1, v.n+2, self.Sizes())
+		return nil, v.wrong("Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %v", v.n+1, v.n+2, v.op, self.Sizes())
 	}
 	if weight.Dim() != v.n+2 {
 		return nil, v.wrong("expected %d-dimensional weight, but got weight of size %v", v.n+2, weight.Sizes())

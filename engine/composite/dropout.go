@@ -97,7 +97,7 @@ func FeatureAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train 
 func NnDropout1d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
 	const op = "nn_dropout1d"
 	if n := self.Dim(); n != 2 && n != 3 {
-		return nil, status.Runtimef("%s: self must have 2 dimensions, or 3 with examples, but has sizes %v", op, self.Sizes())
+		return nil, status.Runtimef("%s: Expected 2D or 3D input, but received a %dD input of sizes %v", op, n, self.Sizes())
 	}
 	return dropImage(c, op, out, self, p, training, self.Dim() == 2, g)
 }

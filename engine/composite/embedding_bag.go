@@ -76,7 +76,7 @@ func (b *bags) inside() {
 		if least >= 0 {
 			least = most
 		}
-		b.Failf("indices must be from 0 to %d, and name one of the %d rows of weight, but one is %d", rows-1, rows, least)
+		b.Failf("index of input takes value %d which is not in the valid range [0, %d): weight has %d rows", least, rows, rows)
 	}
 }
 
@@ -233,7 +233,7 @@ func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
 	}
 	rows, at := weight.Sizes()[0], int64(padding)
 	if at < -rows || at >= rows {
-		b.Failf("padding_idx must be from %d to %d, but is %d", -rows, rows-1, at)
+		b.Failf("padding_idx must be within the number of embeddings, %d through %d, but got %d", -rows, rows-1, at)
 	}
 	if at < 0 {
 		at += rows
@@ -290,7 +290,7 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 	number := slices.Index([]string{"sum", "mean", "max"}, mode)
 	switch {
 	case values != nil && !slices.Equal(self.Sizes(), values.Sizes()):
-		return nil, status.Valuef("%s: per_sample_weights must have the sizes of self, %v, but have %v", op, self.Sizes(), values.Sizes())
+		return nil, status.Valuef("%s: per_sample_weights of shape %v must have the same shape as the input, %v", op, values.Sizes(), self.Sizes())
 	case weight.Dim() != 2:
 		return nil, status.Valuef("%s: weight must be a matrix, but has sizes %v", op, weight.Sizes())
 	case self.Dim() != 1 && self.Dim() != 2:
@@ -306,7 +306,7 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 	case mode == "max" && sparse:
 		return nil, status.Valuef("%s: max mode does not support sparse weights; mode must be sum or mean", op)
 	case values != nil && mode != "sum":
-		return nil, status.NotImplementedf("%s: per_sample_weights go with mode sum, but it is %s", op, mode)
+		return nil, status.NotImplementedf("%s: per_sample_weights is only supported for mode='sum', but got mode='%s'", op, mode)
 	}
 	s := within(c, op)
 	defer s.Close()

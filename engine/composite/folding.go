@@ -48,7 +48,7 @@ func NnFold(c aten.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, s
 		return nil, status.Runtimef("%s: output_size must be one positive number or 2, but is %v", op, sizes)
 	}
 	if dim != 2 && dim != 3 || slices.Contains(self.Sizes()[dim-2:], 0) {
-		return nil, status.Runtimef("%s: expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: %v", op, self.Sizes())
+		return nil, status.Runtimef("%s: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: %v", op, self.Sizes())
 	}
 	if err := p.blocks(sizes); err != nil {
 		return nil, err
@@ -58,8 +58,8 @@ func NnFold(c aten.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, s
 		return nil, status.Runtimef("%s: expected size of input's dimension %d to be divisible by the product of kernel_size, but got input of sizes %v and kernel_size=%v", op, dim-2, self.Sizes(), p.kernel)
 	}
 	if n := self.Sizes()[dim-1]; n != blocks {
-		return nil, status.Runtimef("%s: given output_size=%v, kernel_size=%v, dilation=%v, padding=%v, stride=%v, expected %d columns, but got input of sizes %v",
-			op, sizes, p.kernel, p.dilation, p.padding, p.stride, blocks, self.Sizes())
+		return nil, status.Runtimef("%s: given output_size=%v, kernel_size=%v, dilation=%v, padding=%v, stride=%v, expected size of input's dimension %d to match the calculated number of sliding blocks %d * %d = %d, but got input of sizes %v",
+			op, sizes, p.kernel, p.dilation, p.padding, p.stride, dim-1, p.sizes[0], p.sizes[1], blocks, self.Sizes())
 	}
 	columns := self
 	if dim == 2 {
@@ -89,9 +89,13 @@ func (p *pooling) blocks(images []int64) error {
 		}
 		room := size + 2*p.padding[i] - (p.kernel[i]-1)*p.dilation[i] - 1
 		if room < 0 {
-			return status.Runtimef("%s: windows do not fit: sizes %v, kernel_size=%v, dilation=%v, padding=%v", p.Op, images, p.kernel, p.dilation, p.padding)
+			room -= p.stride[i] - 1 // rounds down
 		}
 		p.sizes[i] = room/p.stride[i] + 1
+	}
+	if slices.Min(p.sizes) < 1 {
+		return status.Runtimef("%s: given spatial size %v, kernel_size=%v, dilation=%v, padding=%v, stride=%v, calculated shape of the array of sliding blocks as %v, but its components must be at least one",
+			p.Op, images, p.kernel, p.dilation, p.padding, p.stride, p.sizes)
 	}
 	return nil
 }

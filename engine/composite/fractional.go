@@ -59,7 +59,7 @@ func fractionalMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel
 	case sizes == nil && ratios == nil:
 		return nil, nil, status.Valuef("%s: output_size or output_ratio must be given", op)
 	case sizes == nil && len(ratios) != 1 && len(ratios) != n:
-		return nil, nil, status.Valuef("%s: output_ratio must be one number or %d numbers, but is %v", op, n, ratios)
+		return nil, nil, status.Valuef("%s: fractional_max_pool%dd requires output_ratio to either be a single Int or tuple of Ints. It must have %d numbers, but is %v", op, n, n, ratios)
 	case sizes != nil && len(sizes) != 1 && len(sizes) != n:
 		return nil, nil, status.Runtimef("%s: output_size must be one number or %d numbers, but is %v", op, n, sizes)
 	case sizes != nil:

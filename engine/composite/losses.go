@@ -75,7 +75,7 @@ func (s *losing) times(t, weight *tensor.Tensor) *tensor.Tensor {
 // sameSizes returns an error for another tensor that has not the sizes of self.
 func (s *losing) sameSizes(name string, self, other *tensor.Tensor) {
 	if s.Err == nil && !slices.Equal(self.Sizes(), other.Sizes()) {
-		s.Fail(status.Valuef("%s: %s must have the sizes of self, %v, but has %v", s.Op, name, self.Sizes(), other.Sizes()))
+		s.Fail(status.Valuef("%s: Using a %s size (%v) that is different to the input size (%v) is an error; the sizes must be equal", s.Op, name, other.Sizes(), self.Sizes()))
 	}
 }
 
@@ -192,7 +192,7 @@ func (s *losing) probabilities(name string, t *tensor.Tensor) {
 	}
 	low, known := s.Value(s.Unary(s.C.Min, t))
 	if high, _ := s.Value(s.Unary(s.C.Max, t)); known && s.Err == nil && !(low.Float() >= 0 && high.Float() <= 1) {
-		s.Failf("elements of %s must be from 0 to 1, but go from %v to %v", name, low, high)
+		s.Failf("all elements of %s should be between 0 and 1, but they go from %v to %v", name, low, high)
 	}
 }
 
@@ -247,7 +247,7 @@ func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full b
 	}
 	if s.Err == nil && variance.Numel() > 0 {
 		if least, known := s.Value(s.Unary(c.Min, variance)); known && least.Float() < 0 {
-			return nil, status.Valuef("%s: var must not be negative, but its least element is %v", op, least)
+			return nil, status.Valuef("%s: var has negative entry/entries: its least element is %v", op, least)
 		}
 	}
 	if s.Err == nil && !slices.Equal(self.Sizes(), variance.Sizes()) {
@@ -263,7 +263,7 @@ func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full b
 		case n > 0 && slices.Equal(self.Sizes()[:n-1], variance.Sizes()):
 			variance = s.Unsqueeze(variance, -1)
 		case different != 1:
-			return nil, status.Valuef("%s: var must have the sizes of self, %v, or 1 in one dimension, but has %v", op, self.Sizes(), variance.Sizes())
+			return nil, status.Valuef("%s: var is of incorrect size: it must have the sizes of self, %v, or 1 in one dimension, but has %v", op, self.Sizes(), variance.Sizes())
 		}
 	}
 	// The gradient does not see the bound.

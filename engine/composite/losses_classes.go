@@ -36,7 +36,9 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 	case self.Dim() == 1 && target.Dim() == 1:
 		s.Fail(status.Valuef("%s: target must have one class for the only example of self, but has sizes %v", s.Op, target.Sizes()))
 	case self.Dim() > 1 && (target.Dim() == 0 || target.Sizes()[0] != sizes[0]):
-		s.Fail(status.Valuef("%s: target must have a class for each of the %d examples of self, but has sizes %v", s.Op, sizes[0], target.Sizes()))
+		s.Fail(status.Valuef("%s: Expected input batch_size (%d) to match target batch_size: target has sizes %v", s.Op, sizes[0], target.Sizes()))
+	case self.Dim() <= 2:
+		s.Fail(status.Runtimef("%s: 0D or 1D target tensor expected, multi-target not supported: self has sizes %v, but target %v", s.Op, self.Sizes(), target.Sizes()))
 	default:
 		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, without that of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
 	}
@@ -103,7 +105,7 @@ func (s *losing) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor 
 		return l.valid
 	}
 	if n := self.Sizes()[l.dim]; weight.Dim() != 1 || weight.Sizes()[0] != n || weight.DType() != self.DType() {
-		s.Fail(status.Runtimef("%s: weight must have %d elements of %v, one for each class, but has sizes %v, of %v", s.Op, n, self.DType(), weight.Sizes(), weight.DType()))
+		s.Fail(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, and be of %v, but got weight tensor of shape: %v, of %v", s.Op, n, self.DType(), weight.Sizes(), weight.DType()))
 		return nil
 	}
 	flat := s.Reshape(l.index, l.index.Numel())
@@ -142,7 +144,7 @@ func NnCrossEntropy(c aten.Ctx, self, target, weight *tensor.Tensor, average ops
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
 	if !(smoothing >= 0 && smoothing <= 1) {
-		s.Fail(status.Runtimef("%s: label_smoothing must be from 0 to 1, but is %v", s.Op, smoothing))
+		s.Fail(status.Runtimef("%s: label_smoothing must be between 0.0 and 1.0, but got %v", s.Op, smoothing))
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -180,7 +182,7 @@ func (s *losing) alongClasses(self, weight *tensor.Tensor, dim int64) *tensor.Te
 	}
 	n := self.Sizes()[dim]
 	if weight.Dim() != 1 || weight.Sizes()[0] != n {
-		s.Fail(status.Runtimef("%s: weight must have %d elements, one for each class, but has sizes %v", s.Op, n, weight.Sizes()))
+		s.Fail(status.Runtimef("%s: weight tensor should be defined either for all %d classes or no classes, but got weight tensor of shape: %v", s.Op, n, weight.Sizes()))
 		return nil
 	}
 	return s.Reshape(weight, append([]int64{n}, slices.Repeat([]int64{1}, self.Dim()-1-int(dim))...)...)
@@ -212,7 +214,7 @@ func (s *losing) ofDistributions(self, target, weight *tensor.Tensor, ignore int
 // table is self with examples along its first dimension, and classes along its second one.
 func (s *losing) table(self *tensor.Tensor) *tensor.Tensor {
 	if self.Dim() > 2 || self.Dim() > 0 && self.Sizes()[self.Dim()-1] == 0 {
-		s.Fail(status.Runtimef("%s: self must be a matrix with an example in each row, or one example, but has sizes %v", s.Op, self.Sizes()))
+		s.Fail(status.Runtimef("%s: Expected non-empty vector or matrix with optional 0-dim batch size, but got: %v", s.Op, self.Sizes()))
 	}
 	if s.Err != nil || self.Dim() == 2 {
 		return self
@@ -245,7 +247,7 @@ func NnMultiMarginLoss(c aten.Ctx, self, target *tensor.Tensor, p int64, margin 
 		return nil, status.Runtimef("%s: target must have the class of each of the %d examples, of int64, but has sizes %v, of %v", s.Op, n, target.Sizes(), target.DType())
 	}
 	if weight != nil && (weight.Dim() != 1 || weight.Sizes()[0] != m || weight.DType() != self.DType()) {
-		return nil, status.Runtimef("%s: weight must have %d elements of %v, one for each class, but has sizes %v, of %v", s.Op, m, self.DType(), weight.Sizes(), weight.DType())
+		return nil, status.Runtimef("%s: inconsistent weight size: expected %d elements of %v, one for each class, but got sizes %v, of %v", s.Op, m, self.DType(), weight.Sizes(), weight.DType())
 	}
 	at := s.Reshape(target, n, 1)
 	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })

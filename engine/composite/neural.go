@@ -258,7 +258,7 @@ func NnEmbedding(c aten.Ctx, self, weight *tensor.Tensor, padding ops.Int, maxNo
 func Embedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
 	const op = "embedding"
 	if weight.Dim() != 2 {
-		return nil, status.Runtimef("%s: weight must be a matrix, but has sizes %v", op, weight.Sizes())
+		return nil, status.Runtimef("%s: 'weight' must be 2-D, but has sizes %v", op, weight.Sizes())
 	}
 	if err := rowIndices(op, "indices", indices); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func NnPad(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string, value *flo
 	}
 	for _, n := range self.Sizes()[self.Dim()-padded-1:] {
 		if n == 0 && mode != "circular" {
-			return nil, status.Runtimef("%s: self must have elements, or no examples, but has sizes %v", op, self.Sizes())
+			return nil, status.Runtimef("%s: Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %v", op, padded+1, padded+2, self.Sizes())
 		}
 	}
 	for i := range padded {
@@ -62,7 +62,7 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	widest := max(before, after)
 	switch {
 	case mode == "reflect" && widest >= n:
-		return status.Runtimef("%s: the mode reflect pads dimension %d, whose size is %d, by less than that, but pad has %d and %d", op, dim, n, before, after)
+		return status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) at dimension %d of size %d", op, before, after, dim, n)
 	case mode == "circular" && widest > n:
 		return status.Runtimef("%s: the mode circular pads dimension %d, whose size is %d, by at most that, but pad has %d and %d", op, dim, n, before, after)
 	case mode == "circular" && widest > 0 && n+min(before, 0)+min(after, 0) < 1:

@@ -290,10 +290,10 @@ func (p *pooling) expand() {
 		least  int64
 		want   string
 	}{
-		{"kernel_size", &p.kernel, 1, "greater than zero"},
-		{"stride", &p.stride, 1, "greater than zero"},
-		{"padding", &p.padding, 0, "non-negative"},
-		{"dilation", &p.dilation, 1, "greater than zero"},
+		{"kernel_size", &p.kernel, 1, "should be greater than zero"},
+		{"stride", &p.stride, 1, "must be greater than zero"},
+		{"padding", &p.padding, 0, "should be non-negative"},
+		{"dilation", &p.dilation, 1, "should be greater than zero"},
 	} {
 		v := *list.values
 		if len(v) != 1 && len(v) != p.n {
@@ -301,7 +301,7 @@ func (p *pooling) expand() {
 			return
 		}
 		if slices.Min(v) < list.least {
-			p.Failf("%s should be %s, but got %v", list.name, list.want, v)
+			p.Failf("%s %s, but got %v", list.name, list.want, v)
 			return
 		}
 		*list.values = slices.Repeat(v, p.n/len(v))
@@ -324,7 +324,7 @@ func (p *pooling) batchedFrom(self *tensor.Tensor, first int) *tensor.Tensor {
 		return nil
 	}
 	if dim != p.n+1 && dim != p.n+2 || slices.Contains(self.Sizes()[first:], 0) {
-		p.Failf("expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got: %v", p.n+1, p.n+2, self.Sizes())
+		p.Failf("Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got: %v", p.n+1, p.n+2, self.Sizes())
 		return nil
 	}
 	images := self

@@ -132,7 +132,7 @@ func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (o
 	}
 	steps, sequences := input.Sizes()[0], input.Sizes()[1]
 	if steps == 0 || steps > mostSteps {
-		n.Failf("input must have at least one step, and at most %d, but has sizes %v", mostSteps, input.Sizes())
+		n.Failf("Expected sequence length to be larger than 0 in RNN, and at most %d, but input has sizes %v", mostSteps, input.Sizes())
 	}
 	n.fits(input, begin, sequences)
 	if n.Err != nil {

@@ -32,8 +32,11 @@ func GridSampler3d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, a
 func NnGridSample(c aten.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
 	const op = "nn_grid_sample"
 	m, p := slices.Index(launch.SampleModes, mode), slices.Index(launch.SamplePaddings, padding)
-	if m < 0 || p < 0 {
-		return nil, status.Valuef("%s: mode must be one of %v, and padding_mode one of %v, but they are %q and %q", op, launch.SampleModes, launch.SamplePaddings, mode, padding)
+	switch {
+	case m < 0:
+		return nil, status.Valuef("%s: expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '%s'", op, mode)
+	case p < 0:
+		return nil, status.Valuef("%s: expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '%s'", op, padding)
 	}
 	if err := cornersUnsaid(op, alignCorners); err != nil {
 		return nil, err
@@ -76,21 +79,27 @@ func AffineGridGenerator(c aten.Ctx, theta *tensor.Tensor, size []int64, alignCo
 
 func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (*tensor.Tensor, error) {
 	if !theta.DType().IsFloatingPoint() {
-		return nil, status.Valuef("%s: expected theta to have floating point type, but got %v", op, theta.DType())
+		return nil, status.Valuef("%s: Expected theta to have floating point type, but got %v", op, theta.DType())
 	}
 	n := int64(len(size)) - 2
 	if n != 2 && n != 3 {
-		return nil, status.NotImplementedf("%s: only 4D and 5D sizes are supported, for 2D and 3D affine transforms, but got size %v", op, size)
+		return nil, status.NotImplementedf("%s: affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively, but got size %v", op, size)
 	}
 	if slices.Min(size) < least {
-		return nil, status.Valuef("%s: expected sizes of at least %d, but got %v", op, least, size)
+		return nil, status.Valuef("%s: Expected non-zero, positive output size, but got %v", op, size)
 	}
 	if wanted := []int64{size[0], n, n + 1}; !slices.Equal(theta.Sizes(), wanted) {
 		refuse := status.Valuef
 		if theta.Dim() == 3 && slices.Equal(theta.Sizes()[1:], wanted[1:]) {
 			refuse = status.Runtimef // PyTorch multiplies the batches
 		}
-		return nil, refuse("%s: expected a batch of %dD affine matrices of sizes %v for size %v, but got %v", op, n, wanted, size, theta.Sizes())
+		return nil, refuse("%s: Expected a batch of %dD affine matrices of shape Nx%dx%d for size %v, but got %v", op, n, n, n+1, size, theta.Sizes())
+	}
+	if least > 0 && alignCorners && slices.Contains(size[2:], 1) {
+		err := warning.AlignCorners.Of(op, "dimensions of size 1 are sampled at their center with align_corners=True. See the documentation of affine_grid for details; pass align_corners=False")
+		if err != nil {
+			return nil, err
+		}
 	}
 	s := within(c, op)
 	defer s.Close()

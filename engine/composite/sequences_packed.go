@@ -71,7 +71,7 @@ func PackPaddedSequence(c aten.Ctx, input, lengths *tensor.Tensor, batchFirst bo
 	case slices.Min(list) <= 0:
 		s.Failf("lengths must be positive, but one is %d", slices.Min(list))
 	case !slices.IsSortedFunc(list, func(a, b int64) int { return int(min(max(b-a, -1), 1)) }):
-		s.Failf("lengths must fall, but are %v; pass enforce_sorted=False to have sequences sorted", list)
+		s.Failf("lengths array must be sorted in decreasing order when enforce_sorted is True, but is %v. You can pass `enforce_sorted=False`, which sorts the sequences", list)
 	case list[0] > steps:
 		s.Failf("lengths must be at most %d, the steps of input, but one is %d", steps, list[0])
 	}
@@ -104,7 +104,7 @@ func PadPackedSequence(c aten.Ctx, data, counts *tensor.Tensor, batchFirst bool,
 	case steps == 0 || data.Dim() == 0 || data.Sizes()[0] != rows:
 		s.Failf("data must have a row for each of the %d elements that batch_sizes count, but has sizes %v", rows, data.Sizes())
 	case total >= 0 && total < steps:
-		s.Failf("total_length must be at least the %d steps of the longest sequence, but is %d", steps, total)
+		s.Failf("Expected total_length to be at least the length of the longest sequence in input, %d, but got total_length=%d", steps, total)
 	}
 	if s.Err != nil {
 		return nil, nil, s.Err

@@ -116,7 +116,7 @@ def test_errors_and_meta_tensors():
     for call, kind, text in [
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([1, 2])), RuntimeError, "begin with 0.*1"),
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 9])), RuntimeError, "offsets must be from 0 to 5.*9"),
-        (lambda: F.embedding_bag(torch.tensor([0, 7]), ROWS, torch.tensor([0])), RuntimeError, "indices must be from 0 to 3.*7"),
+        (lambda: F.embedding_bag(torch.tensor([0, 7]), ROWS, torch.tensor([0])), RuntimeError, "7 which is not in the valid range"),
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 2, 1])), RuntimeError, "offsets must not fall.* 1 is 2, and the next one 1"),
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, -1])), RuntimeError, "offsets must be from 0 to 5.*-1"),
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0.0, 1.0])), RuntimeError, "offsets must be of int64.*float32"),
@@ -165,7 +165,7 @@ def test_a_failed_allocation_in_any_step_raises(way):
 @pytest.mark.parametrize("index", [-1, 4, 2**40])
 def test_indices_that_name_no_row(mode, index):
     for way in ({}, {"padding_idx": 0}):
-        with pytest.raises(RuntimeError, match=f"indices must be from 0 to 3.*{index}"):
+        with pytest.raises(RuntimeError, match=rf"{index} which is not in the valid range \[0, 4\)"):
             F.embedding_bag(torch.tensor([[0, index]]), ROWS, mode=mode, **way)
 
 

@@ -531,3 +531,15 @@ def test_modules_repeat_what_is_registered_twice_on_request():
     net = nn.Sequential(leaf, nn.Sequential(leaf), leaf)
     assert list(net.modules()) == [net, leaf, net[1]]
     assert list(net.modules(remove_duplicate=False)) == list(net.modules(False)) == [net, leaf, net[1], leaf, leaf]
+
+
+def test_a_buffer_is_registered_by_an_override_without_persistent():
+    class Own(torch.nn.Module):
+        def register_buffer(self, name, tensor):
+            super().register_buffer(name, tensor)
+
+    module = Own()
+    module.b = torch.nn.Buffer(torch.ones(2))
+    assert list(dict(module.named_buffers())) == ["b"] and "b" in module.state_dict()
+    with pytest.raises(TypeError):
+        module.c = torch.nn.Buffer(torch.ones(2), persistent=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
@@ -224,6 +225,12 @@ class Module:
         attributes["_non_persistent_buffers_set"].discard(name)
         return attributes
 
+    def _register_assigned_buffer(self, name: str, buffer: Any) -> None:
+        if buffer.persistent and "persistent" not in signature(self.register_buffer).parameters:
+            self.register_buffer(name, buffer)  # an override without that parameter
+        else:
+            self.register_buffer(name, buffer, buffer.persistent)
+
     def _set_other(self, name: str, value: Any) -> None:
         attributes = self.__dict__
         if "_parameters" not in attributes:
@@ -244,7 +251,7 @@ class Module:
                 raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
             if isinstance(value, Buffer):
                 attributes.pop(name, None)
-                self.register_buffer(name, value, value.persistent)  # type: ignore[attr-defined]
+                self._register_assigned_buffer(name, value)
             else:
                 attributes["_buffers"][name] = _hooks.registered(_globals.buffer_registration, self, name, value)
             return

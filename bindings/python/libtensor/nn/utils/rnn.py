@@ -159,7 +159,8 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     """
     steps = sequence.batch_sizes.size(0)
     if total_length is not None and total_length < steps:
-        raise ValueError(f"pad_packed_sequence: total_length must be at least the {steps} steps of the longest sequence, but is {total_length}")
+        expected = f"Expected total_length to be at least the length of the longest sequence in input, {steps}"
+        raise ValueError(f"pad_packed_sequence: {expected}, but got {total_length}")
     padded, lengths = _pad(sequence.data, sequence.batch_sizes, batch_first, padding_value, -1 if total_length is None else total_length)
     order = sequence.unsorted_indices
     if order is None:
@@ -179,7 +180,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     if isinstance(sequences, Tensor):
         sequences = sequences.unbind(0)
     elif not hasattr(sequences, "__iter__"):
-        raise RuntimeError(f"{name}: sequences must be tensors one can iterate over, but are {type(sequences).__name__}")
+        raise RuntimeError(f"{name}: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
     sequences = tuple(sequences)
     if not sequences:
         raise RuntimeError(f"{name}: sequences must have at least one tensor")
