@@ -189,8 +189,9 @@ def test_tensors_of_nested_iterables_come_in_order():
 
 
 def test_the_fast_mode_scales_the_tolerance_with_the_number_of_elements():
-    x = torch.randn(2, 30000, requires_grad=True)  # differences of float32 are coarse, and their errors add up
+    torch.manual_seed(0)
+    x = torch.randn(2, 100000, requires_grad=True)  # differences of float32 are coarse, and their errors add up
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for check in (gradcheck, gradgradcheck):
-            assert check(lambda x: torch.nn.functional.layer_norm(x, [30000]), (x,), fast_mode=True)
+            assert check(lambda x: torch.nn.functional.layer_norm(x, [100000]), (x,), fast_mode=True)
