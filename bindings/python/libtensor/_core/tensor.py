@@ -166,6 +166,7 @@ class Tensor(_direct.TensorBase):
 
     @property
     def nbytes(self):
+        """The size of all elements in bytes. Raises RuntimeError for sparse tensors."""
         if self.layout is not _dtypes.strided:
             raise RuntimeError(f"nbytes is not defined for {self.layout} tensors; add up those of their parts, such as values()")
         return self.numel() * self.itemsize
@@ -173,15 +174,18 @@ class Tensor(_direct.TensorBase):
     @property
     @_direct.getter(_direct.DTYPE, "tensor_get_dtype")
     def dtype(self):
+        """The type of the elements, such as torch.float32."""
         raise no_tensor(self, "dtype")
 
     @property
     @_direct.getter(_direct.DEVICE, "tensor_get_device")
     def device(self):
+        """The device of the memory, such as device(type='cpu')."""
         raise no_tensor(self, "device")
 
     @property
     def layout(self):
+        """The layout: torch.strided, torch.sparse_coo, torch.sparse_csr, ..."""
         return _dtypes.LAYOUTS[c_layout(self._h)]
 
     def get_device(self):
@@ -194,25 +198,29 @@ class Tensor(_direct.TensorBase):
         return -1 if index is None else index
 
     def is_floating_point(self):
+        """Returns whether the dtype is floating-point."""
         return self.dtype.is_floating_point
 
     def is_complex(self):
+        """Returns whether the dtype is complex."""
         return self.dtype.is_complex
 
     def is_signed(self):
+        """Returns whether the dtype represents negative numbers."""
         return self.dtype.is_signed
 
-    is_cpu = property(lambda self: self.device.type == "cpu")
-    is_cuda = property(lambda self: self.device.type == "cuda")
-    is_meta = property(lambda self: self.device.type == "meta")
-    is_sparse = property(lambda self: self.layout is _dtypes.sparse_coo)
-    is_sparse_csr = property(lambda self: self.layout is _dtypes.sparse_csr)
-    is_quantized = property(lambda self: self.dtype in _dtypes.QUANTIZED)
+    is_cpu = property(lambda self: self.device.type == "cpu", doc="Whether the tensor is on the CPU.")
+    is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether the tensor is on a CUDA device.")
+    is_meta = property(lambda self: self.device.type == "meta", doc="Whether the tensor is on the meta device, which has no memory.")
+    is_sparse = property(lambda self: self.layout is _dtypes.sparse_coo, doc="Whether the layout is torch.sparse_coo.")
+    is_sparse_csr = property(lambda self: self.layout is _dtypes.sparse_csr, doc="Whether the layout is torch.sparse_csr.")
+    is_quantized = property(lambda self: self.dtype in _dtypes.QUANTIZED, doc="Whether the dtype is a quantized one.")
     is_mkldnn = is_nested = False
     is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
     name = None
 
     def is_distributed(self):
+        """Returns False: distributed tensors are not supported."""
         return False
 
     def dim_order(self):

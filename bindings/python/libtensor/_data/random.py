@@ -20,10 +20,12 @@ class Generator:
 
     @property
     def device(self):
+        """The device for which the generator draws."""
         return _f.generator_device(self)
 
     @property
     def engine(self):
+        """The algorithm: "mt19937" or "philox"."""
         return _f.generator_engine(self)
 
     def manual_seed(self, seed):
@@ -38,12 +40,15 @@ class Generator:
         return _f.generator_seed(self) & (2**64 - 1)
 
     def initial_seed(self):
+        """Returns the last seed."""
         return _f.generator_initial_seed(self) & (2**64 - 1)
 
     def get_state(self):
+        """Returns the state, a uint8 tensor on the CPU."""
         return _f.generator_get_state(self)
 
     def set_state(self, state):
+        """Restores a state of get_state(), and returns the generator."""
         _f.generator_set_state(self, state)
         return self
 

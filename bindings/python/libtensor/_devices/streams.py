@@ -22,8 +22,8 @@ class Stream:
             stream_id = _f.stream_new(cuda(device), priority)
         self.stream_id, self.device, self.priority = stream_id, _f.stream_device(stream_id), priority
 
-    device_type = property(lambda self: 1)
-    device_index = property(lambda self: self.device.index)
+    device_type = property(lambda self: 1, doc="The number of the device type in PyTorch: 1 for CUDA.")
+    device_index = property(lambda self: self.device.index, doc="The index of the device.")
 
     @property
     def cuda_stream(self):

@@ -76,6 +76,7 @@ class Tensor:
 
     @property
     def output_nr(self):
+        """The number of the tensor among the outputs of its grad_fn."""
         return _f.output_nr(self)
 
     def is_inference(self):
@@ -92,6 +93,7 @@ class Tensor:
 
     @property
     def retains_grad(self):
+        """Whether backward() also stores the gradient of this non-leaf tensor; see retain_grad()."""
         return _f.retains_grad(self)
 
     def retain_grad(self):

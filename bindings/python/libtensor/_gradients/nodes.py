@@ -40,6 +40,7 @@ class Node(NodeBase):
 
     @property
     def requires_grad(self):
+        """True."""
         return True
 
     def __call__(self, *grads):

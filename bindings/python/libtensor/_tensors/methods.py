@@ -194,15 +194,24 @@ class Tensor:
         """
         return _f.neg(self)
 
-    T = property(lambda self: _f.T(self))
-    H = property(part(_f.H))
-    mT = property(part(_f.mT))
-    mH = property(part(_f.mH))
-    real = property(lambda self: _f.real(self) if self.is_complex() else self, lambda self, value: _f.real(self).copy_(_create.as_tensor(value)))
-    imag = property(part(_f.imag), lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
+    T = property(lambda self: _f.T(self), doc="A view with the dimensions in reverse order; of a matrix, the transpose.")
+    H = property(part(_f.H), doc="A view of a matrix: the conjugate transpose.")
+    mT = property(part(_f.mT), doc="A view of a batch of matrices: the transposes, which exchange the last two dimensions.")
+    mH = property(part(_f.mH), doc="A view of a batch of matrices: the conjugate transposes.")
+    real = property(
+        lambda self: _f.real(self) if self.is_complex() else self,
+        lambda self, value: _f.real(self).copy_(_create.as_tensor(value)),
+        doc="A view of the real parts; the tensor itself for a real dtype.",
+    )
+    imag = property(
+        part(_f.imag),
+        lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)),
+        doc="A view of the imaginary parts. Raises an error for a real dtype.",
+    )
 
     @property
     def data(self):
+        """A tensor that shares the memory and is not in the autograd graph, which does not notice writes to it. Assignment replaces the memory."""
         return _f.untracked(self)
 
     @data.setter

@@ -45,6 +45,7 @@ def others(tensor, names, changes, function):
 class Tensor:
     @property
     def names(self):
+        """The names of the dimensions, None for a dimension without a name. Assignment renames them."""
         return tuple([name or None for name in _f.names(self)])
 
     @names.setter

@@ -132,10 +132,12 @@ class _InverseTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The constraint on arguments."""
         return self._inv.codomain
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The constraint on results."""
         return self._inv.domain
 
     @property
@@ -200,6 +202,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The constraint on arguments."""
         if not self.parts:
             return constraints.real
         domain = self.parts[0].domain
@@ -207,6 +210,7 @@ class ComposeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The constraint on results."""
         if not self.parts:
             return constraints.real
         codomain = self.parts[-1].codomain
@@ -281,10 +285,12 @@ class IndependentTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The constraint on arguments."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The constraint on results."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
@@ -341,10 +347,12 @@ class ReshapeTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The constraint on arguments."""
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The constraint on results."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -519,10 +527,12 @@ class AffineTransform(Transform):
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:
+        """The constraint on arguments."""
         return _reinterpreted(constraints.real, self.event_dim)
 
     @constraints.dependent_property(is_discrete=False)
     def codomain(self) -> Any:
+        """The constraint on results."""
         return _reinterpreted(constraints.real, self.event_dim)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -763,10 +773,12 @@ class CatTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
+        """The constraint on arguments."""
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
+        """The constraint on results."""
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -811,10 +823,12 @@ class StackTransform(Transform):
 
     @constraints.dependent_property
     def domain(self) -> Any:
+        """The constraint on arguments."""
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
     def codomain(self) -> Any:
+        """The constraint on results."""
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
 
@@ -831,6 +845,7 @@ class CumulativeDistributionTransform(Transform):
 
     @property
     def domain(self) -> Any:
+        """The constraint on arguments."""
         return self.distribution.support
 
     def _call(self, x: Any) -> Any:
