@@ -39,7 +39,7 @@ func GradFn(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, error) {
 	if v == nil {
 		return nil, nil
 	}
-	if err := v.regenerateGradFn(self); err != nil {
+	if err := v.regenerateGradFn(valuesOf(self)); err != nil {
 		return nil, err
 	}
 	if n, _ := v.made(); n != nil {

@@ -352,3 +352,69 @@ def test_vmap_method_receives_structures_and_keyword_arguments():
     x = torch.rand(3)
     assert torch.equal(vmap(lambda x: Product.apply(x, [x, x], scale=2.0))(x), x * x * x * 2.0)
     assert seen == [(0, [0, 0])]
+
+
+class View(Function):
+    """The identity, whose result is a view."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.view_as(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 3
+
+
+def scale_all(h, w):
+    h.mul_(w)
+
+
+def write_first(h, w):
+    h[0] = w[0]
+
+
+def scale_a_view(h, w):
+    h[1:].mul_(w[1:])
+
+
+@pytest.mark.parametrize("in_dims", [(0, 0), (1, 0), (0, None)])
+@pytest.mark.parametrize("write", [scale_all, write_first, scale_a_view])
+def test_a_view_of_what_was_written_to_before_has_a_grad_fn(write, in_dims):
+    """The node of a result of a Function does not depend on the writes that its argument received before the call."""
+
+    def run(x, w):
+        h = x * 2
+        write(h, w)
+        y = View.apply(h)
+        assert y.grad_fn is not None and y.requires_grad
+        return y.sin()
+
+    x, w = torch.rand(3, 3), torch.rand((3, 3) if in_dims[1] == 0 else (3,))
+    a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+    got = vmap(run, in_dims)(a, w)
+    rows = [run(b.select(in_dims[0], i), w if in_dims[1] is None else w[i]) for i in range(3)]
+    assert torch.allclose(got, torch.stack(rows))
+    got.sum().backward()
+    sum(row.sum() for row in rows).backward()
+    assert torch.allclose(a.grad, b.grad)
+
+
+def test_backward_hooks_of_modules_that_write_to_their_result_inside_vmap():
+    class Scaled(torch.nn.Module):
+        def forward(self, x, w):
+            return (x * 2).mul_(w)
+
+    x, w = torch.rand(2, 3, requires_grad=True), torch.rand(2, 3)
+    for register in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+        module = Scaled()
+        getattr(module, register)(lambda *args: None)
+        out = vmap(module)(x, w)
+        assert torch.equal(out, x * 2 * w)
+        assert torch.equal(torch.autograd.grad(out.sum(), x)[0], 2 * w)
