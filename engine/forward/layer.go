@@ -40,11 +40,15 @@ func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) error {
 func (p *pushed) serve() {
 	p.Check(p.refused())
 	switch rule := rules[p.Name]; {
+	case p.Is(aten.View) && p.Outs == 1 && len(p.Written()) > 0:
+		p.reshapeInPlace()
 	case p.level.Over(): // a tensor that has escaped is its primal
 		p.constant()
 	case !p.moves() && !p.Composed():
 		p.rest()
 	case rule != nil && rule(p):
+	case len(p.Written()) == 0 && (p.Name == "bernoulli" || p.Name == "normal" || p.Name == "poisson"):
+		p.drawn()
 	case p.Is(aten.Constant) || p.plain() || p.Is(aten.Random) && (!p.Composed() || p.Is(aten.Derived)): // random results do not depend on tangents
 		p.constant()
 	case p.Is(aten.Linear) || p.Is(aten.View) && !p.Composed():
@@ -113,7 +117,7 @@ func (p *pushed) refused() error {
 			"clone() the tensor before", p.Name)
 	case (p.Category == "storage" || p.Category == "file") && p.Name != "data_ptr":
 		return status.Runtimef("%s: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent, of func.jvp or forward_ad, which would not follow what is written there; detach() is without", p.Name)
-	case len(written) > 0 && (p.Is(aten.View) || strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
+	case len(written) > 0 && (strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
 		return status.NotImplementedf("%s: inside jvp: other sizes in place are not implemented; call %s out of place", p.Name, p.Name)
 	}
 	return nil
@@ -227,6 +231,32 @@ func (p *pushed) constant() {
 		}
 	}
 	p.give(made, nil)
+}
+
+// reshapeInPlace makes self, with its tangent, the view that the operator returns.
+func (p *pushed) reshapeInPlace() {
+	out, result := p.Args[0].(**tensor.Tensor), p.Results[0].(**tensor.Tensor)
+	self := *out
+	*out = nil
+	p.serve()
+	*out = self
+	made := p.Keep(*result, nil)
+	*result = nil
+	if made.Wrapped() == nil || self.Wrapped() == nil || self.Wrapped().Level != p.level || made.Wrapped().Level != p.level {
+		p.Check(status.NotImplementedf("%s: inside jvp: changes of the geometry of a tensor without a tangent are not implemented; call %s out of place", p.Name, p.Name))
+	}
+	p.Check(self.BecomeWrapped(p.Name, made))
+	*result = self
+}
+
+// drawn draws from distributions whose parameters have tangents: the tangents of the numbers are zeros, as in PyTorch.
+func (p *pushed) drawn() {
+	made := p.primals()
+	zeros := make([]*tensor.Tensor, len(made))
+	for i, t := range made {
+		zeros[i] = p.Keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
+	}
+	p.give(made, zeros)
 }
 
 // steps runs the decomposition of a composite operator with tangents. If an intermediate op fails, because it depends on elements that differ in

@@ -2,6 +2,7 @@
 
 import enum as _enum
 import sys as _sys
+from threading import local as _local
 from types import SimpleNamespace as _SimpleNamespace
 
 from . import Generator, Size, Tensor, device, dtype, layout, memory_format, qscheme
@@ -96,11 +97,11 @@ class DispatchKeySet:
         return hash(self._keys)
 
 
-class _ExcludeDispatchKeyGuard:
+class _IncludeDispatchKeyGuard:
     """A context manager without effect: libtensor has no other dispatch paths."""
 
     def __init__(self, keys=None):
-        pass
+        self._keys = keys or DispatchKeySet()
 
     def __enter__(self):
         return self
@@ -109,7 +110,27 @@ class _ExcludeDispatchKeyGuard:
         return None
 
 
-_IncludeDispatchKeyGuard = _ForceDispatchKeyGuard = _AutoDispatchBelowAutograd = _AutoDispatchBelowADInplaceOrView = _ExcludeDispatchKeyGuard
+_ForceDispatchKeyGuard = _AutoDispatchBelowAutograd = _AutoDispatchBelowADInplaceOrView = _IncludeDispatchKeyGuard
+_guards = _local()
+
+
+class _ExcludeDispatchKeyGuard(_IncludeDispatchKeyGuard):
+    """A context manager that records keys as excluded, and changes no dispatch."""
+
+    def __enter__(self):
+        _guards.keys = (*getattr(_guards, "keys", ()), self._keys)
+        return self
+
+    def __exit__(self, *raised):
+        _guards.keys = _guards.keys[:-1]
+
+
+def _dispatch_tls_local_exclude_set():
+    """Returns the keys that guards of the thread exclude."""
+    keys = DispatchKeySet()
+    for each in getattr(_guards, "keys", ()):
+        keys = keys | each
+    return keys
 
 
 def _log_api_usage_once(event):

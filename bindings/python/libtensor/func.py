@@ -10,7 +10,7 @@ from ._core.modes import inference_mode, is_grad_enabled
 from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
 from ._gradients.forward import OWN, cut, graph_leaves, levels, owned, parts
-from ._gradients.grad import grad as _gradients
+from ._gradients.grad import compute_gradients, evaluating
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
 
@@ -28,6 +28,7 @@ class Evaluation:
         self.enabled, self.running, self.nodes = is_grad_enabled(), [True], []
         chosen = positions(argnums, len(args), name)
         args = list(args)
+        outer, evaluating.current = evaluating.current, self
         levels.evaluations += 1
         try:
             with inference_mode(False):
@@ -36,18 +37,21 @@ class Evaluation:
                 output = func(*args)
         finally:
             levels.evaluations -= 1
+            evaluating.current = outer
         self.aux = None
         if has_aux:
             if not (isinstance(output, tuple) and len(output) == 2):
                 raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
             output, self.aux = output
+            require_aux(self.aux)
         self.inputs = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in chosen)
         self.output = output
         self.operands = tensors(self.inputs)
         self.outputs = leaves(output)
         require_tensors(self.outputs, name)
         # Whether the results depend on other tensors than the inputs: then the derivatives do, too.
-        self.connected = self.enabled and depends(parts(self.outputs), self.operands)
+        self.dependent = depends(parts(self.outputs), self.operands)
+        self.connected = self.enabled and self.dependent
 
     def own(self, t):
         """Returns an input of the evaluation: a leaf, or a view if the tensor requires grad, so that gradients continue into its graph. Inside vmap
@@ -62,6 +66,20 @@ class Evaluation:
             self.nodes.append(owned(t, self.running))
         return t
 
+    def require_own(self, outputs, inputs):
+        """Raises RuntimeError for inputs of autograd.grad from outside of the function: their gradients would be constants, although the outputs
+        depend on the function's arguments."""
+
+        def own(t):
+            return any(node.metadata.get(OWN) is self.running for node in graph_leaves(parts([t])))
+
+        if any(map(own, outputs)) and not all(map(own, inputs)):
+            i = list(map(own, inputs)).index(False)
+            raise RuntimeError(
+                f"grad(): inside a function that torch.func differentiates, number {i} of inputs does not depend on the function's arguments, and "
+                "its gradient would be a constant; create_graph=True differentiates it, too"
+            )
+
     def seeded(self, name):
         """Raises RuntimeError for results that are not floating-point or complex."""
         for t in self.outputs:
@@ -75,7 +93,7 @@ class Evaluation:
         if not pairs:
             return [_f.zeros_like(t) for t in self.operands]
         roots, seeds = zip(*pairs, strict=True)
-        return list(_gradients(roots, self.operands, seeds, True, create_graph, materialize_grads=True))
+        return list(compute_gradients(roots, self.operands, seeds, True, create_graph, materialize_grads=True))
 
     def finished(self, tree):
         """Returns results for the caller, without the part of the autograd graph that belongs only to this evaluation."""
@@ -90,6 +108,13 @@ def require_tensors(outputs, name):
     for t in outputs:
         if not isinstance(t, Tensor):
             raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, or structures of them, but got {type(t).__name__}")
+
+
+def require_aux(aux):
+    """Raises RuntimeError for auxiliary results that are not tensors."""
+    for t in leaves(aux):
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"has_aux: Expected tensors, got unsupported type {type(t).__name__}")
 
 
 def positions(argnums, count, name):
@@ -192,7 +217,7 @@ def vjp(func, *primals, has_aux=False):
                 f"cotangents: {shape_of(cotangents)}, primal output: {shape_of(run.output)}"
             )
         seeds = leaves(cotangents)
-        again = is_grad_enabled() and (run.connected or any(t.requires_grad for t in parts(seeds))) if create_graph is None else create_graph
+        again = is_grad_enabled() and (run.dependent or any(t.requires_grad for t in parts(seeds))) if create_graph is None else create_graph
         made = run.gradients(run.outputs, seeds, again)
         return refilled(run.inputs, made if again else [cut(t) for t in made])
 
@@ -251,6 +276,7 @@ def differentiated(func, primals, tangents, number, strict, has_aux):
         if not (isinstance(output, tuple) and len(output) == 2):
             raise RuntimeError("jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is True")
         output, aux = output
+        require_aux(aux)
     require_tensors(leaves(output), "jvp(f, primals, tangents)")
     made = mapped(lambda t: slope(t, number, strict), output)
     output, aux = (mapped(lambda t: _f.jvp_primal(t, number) if isinstance(t, Tensor) else t, tree) for tree in (output, aux))

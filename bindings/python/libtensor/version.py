@@ -4,5 +4,6 @@ from ._base.library import __version__
 
 cuda = hip = xpu = rocm = None
 debug = False
+git_version = "Unknown"  # as in builds of PyTorch outside of a repository
 
-__all__ = ["__version__", "cuda", "debug", "hip", "rocm", "xpu"]
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]

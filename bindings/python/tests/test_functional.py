@@ -136,8 +136,8 @@ def test_gradients_that_depend_on_other_tensors():
 def test_func_products():
     output, multiplied = func.vjp(lambda a: (a * a, a.sum()), X)
     assert output[0].tolist() == [1, 4, 9] and multiplied((W, torch.tensor(1.0, dtype=torch.float64)))[0].tolist() == [5, 5, 4]
-    output, made, aux = func.jvp(lambda a, b: (a * b, "more"), (X, Y), (W, X), has_aux=True)
-    assert output.tolist() == [0.5, 0.5, 6] and made.tolist() == [2, 4.25, 10] and aux == "more"
+    output, made, aux = func.jvp(lambda a, b: (a * b, a), (X, Y), (W, X), has_aux=True)
+    assert output.tolist() == [0.5, 0.5, 6] and made.tolist() == [2, 4.25, 10] and torch.equal(aux, X)
 
 
 def test_forward_products_have_the_dtypes_of_the_results():
@@ -270,3 +270,58 @@ def test_functions_without_results(result):
             made(X)
     with pytest.raises(RuntimeError, match="at least one Tensor"):
         func.jvp(lambda: X, (), ())
+
+
+def test_gradients_of_captured_tensors_inside_func_are_no_constants():
+    x, y = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
+    for transform in (func.grad, func.jacrev):
+        assert transform(lambda y: torch.autograd.grad(x * x * y, x, create_graph=True)[0])(y) == 4.0
+        with pytest.raises(RuntimeError, match="does not depend on the function's arguments, and its gradient would be a constant"):
+            transform(lambda y: torch.autograd.grad(x * x * y, x)[0])(y)
+        assert transform(lambda y: torch.autograd.grad(x**3, x)[0] * y)(y) == 12.0
+        assert transform(lambda y: torch.autograd.grad(y**3, y)[0] * y)(y) == 27.0
+    nested = func.grad(lambda a: func.grad(lambda b: torch.autograd.grad(a * a * b, a, create_graph=True)[0])(y))
+    assert nested(x.detach()) == 2.0
+    with pytest.raises(RuntimeError, match="would be a constant"):
+        func.grad(lambda a: func.grad(lambda b: torch.autograd.grad(a * a * b, a)[0])(y))(x)
+    assert torch.autograd.grad(x * x * y, x) == (12.0,)  # outside of func again
+
+
+def test_what_pytorch_refuses_inside_func():
+    def retain(x):
+        y = x.sin()
+        y.retain_grad()
+        return y.sum()
+
+    for transform in (func.grad, func.jacrev, func.jacfwd, func.vmap):
+        with pytest.raises(RuntimeError, match=r"Tensor.retain_grad\(\)"):
+            transform(retain)(X)
+    for aux in (1, "a", [X, 2.0]):
+        for transform in (func.grad, func.jacrev, func.jacfwd):
+            with pytest.raises(RuntimeError, match="Expected tensors, got unsupported type"):
+                transform(lambda x, aux=aux: (x.sum(), aux), has_aux=True)(X)
+
+
+def test_vjp_made_without_grad_mode_can_be_differentiated():
+    x = torch.tensor(3.0, requires_grad=True)
+    with torch.no_grad():
+        y, multiplied = func.vjp(lambda x: x**2, x)
+    (row,) = multiplied(torch.tensor(1.0))
+    assert not y.requires_grad and row == 6.0
+    assert torch.autograd.grad(row, x) == (2.0,)
+
+
+def test_modules_made_as_functions():
+    from libtensor._functorch.make_functional import functional_init, functional_init_with_buffers
+    from libtensor._functorch.vmap import restore_vmap
+
+    params, f, names = functional_init(torch.nn.Linear, (3,))(4, 2)
+    assert names == ("weight", "bias") and [p.shape for p in params] == [(3, 2, 4), (3, 2)] and not params[0].requires_grad
+    x = torch.rand(5, 4)
+    torch.testing.assert_close(func.vmap(f, (0, None))(params, (x,)), x @ params[0].mT + params[1][:, None])
+    params, buffers, f, names, buffer_names = functional_init_with_buffers(torch.nn.BatchNorm1d)(4)
+    assert params[0].shape == (4,) and buffer_names == ("running_mean", "running_var", "num_batches_tracked")
+    with pytest.raises(RuntimeError, match="have buffers"):
+        functional_init(torch.nn.BatchNorm1d)(4)
+    out, dims = restore_vmap(lambda a, b: (a + b, b, None), (0, None), 5, "error")(x, x[0])
+    assert torch.equal(out[0], x + x[0]) and out[1] is not None and dims == (0, None, None)

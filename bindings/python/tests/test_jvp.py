@@ -340,7 +340,7 @@ REFUSED = [
     (lambda: push(lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.qint8)), NotImplementedError, "quantized"),
     (lambda: jvp(torch.sin, (Z.to_sparse(),), (T,)), NotImplementedError, "not implemented for sparse_coo tensors"),
     (lambda: jvp(torch.sin, (Z.rename("N"),), (T,)), NotImplementedError, "not implemented for named tensors"),
-    (lambda: push(lambda x: x.clone().unsqueeze_(0)), NotImplementedError, "other sizes in place are not implemented"),
+    (lambda: push(lambda x: x.clone().resize_(1)), RuntimeError, "it has a tangent"),
     (lambda: push(lambda x: x.clone().resize_(2)), RuntimeError, "data pointer"),
     (lambda: push(lambda x: torch.mul(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
     (lambda: push(lambda x: torch.add(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
@@ -527,3 +527,14 @@ def test_linearize():
     assert torch.allclose(vmap(torch.func.linearize(torch.sin, Z)[1])(torch.eye(3, dtype=Z.dtype)), torch.diag(Z.cos()))
     with pytest.raises(RuntimeError, match="primals and tangents to have the same python structure"):
         multiplied(T)
+
+
+@pytest.mark.parametrize(
+    "draw", [torch.bernoulli, torch.poisson, lambda p: torch.normal(p, p), lambda p: torch.normal(p, 1.0), lambda p: torch.normal(0.0, p)]
+)
+def test_drawn_numbers_have_tangents_of_zeros(draw):
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        p = forward_ad.make_dual(torch.full((2, 3), 0.5), torch.ones(2, 3))
+        primal, tangent = forward_ad.unpack_dual(draw(p))
+        assert primal.shape == (2, 3) and torch.equal(tangent, torch.zeros(2, 3))

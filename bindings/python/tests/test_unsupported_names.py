@@ -204,3 +204,76 @@ except NotImplementedError as e:
 else:
     raise AssertionError
 """)
+
+
+def test_helpers_of_functions_inside_transforms():
+    run("""
+import torch
+helpers = torch._functorch.autograd_function
+x, y, seen = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0), []
+class A(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clone()
+    @staticmethod
+    def backward(ctx, grad):
+        inner = helpers.CtxWithSavedTensors(ctx, (y,))
+        outer = helpers.CtxWithSavedTensors(inner, (1, 2))
+        outer.extra = "kept"
+        seen.append((inner.saved_tensors == (y,), outer.saved_tensors, ctx.extra, outer.needs_input_grad, ctx.saved_tensors[0].item()))
+        ctx._pt_inner_ctx = 1
+        helpers.CtxWithSavedTensors(ctx, ())
+try:
+    A.apply(x).backward()
+except RuntimeError as e:
+    assert "name collision" in str(e)
+else:
+    raise AssertionError
+assert seen == [(True, (1, 2), "kept", (True,), 2.0)]
+g, leaf = torch.rand(2, 3, 4), helpers.reductify_leaf
+assert leaf(None, None, 0, 2) is None
+for made, expected in (
+    (leaf(g, 0, None, 2), g.sum(0)),
+    (leaf(g, 0, 1, 2), g.movedim(0, 1)),
+    (leaf(g[0], None, 1, 2), g[0][:, None].expand(3, 2, 4)),
+    (leaf(g[0], None, 1, 2, (4,)), g[0].sum(0)[:, None].expand(4, 2)),
+    (leaf(g.movedim(0, -1), 2, 0, 2, (4,)), g.sum(1)),
+):
+    torch.testing.assert_close(made, expected)
+""")
+
+
+def test_higher_order_operators_call_the_function_of_the_cpu():
+    run("""
+import torch
+from torch._ops import HigherOrderOperator
+class Sum(HigherOrderOperator):
+    def __init__(self):
+        super().__init__("my_sum")
+    def __call__(self, x, dim):
+        return super().__call__(x, dim)
+operator = Sum()
+operator.py_impl(torch._C.DispatchKey.AutogradCPU)(torch.sum)
+operator.py_impl(torch._C._functorch.TransformType.Vmap)(lambda interpreter, x, dim: 1 / 0)
+x = torch.rand(2, 3)
+assert torch.equal(operator(x, 1), x.sum(1)) and operator.name() == "my_sum"
+try:
+    torch.vmap(lambda x: operator(x, 0))(x)
+except NotImplementedError as e:
+    assert "my_sum" in str(e) and "inside a transform" in str(e)
+else:
+    raise AssertionError
+""")
+
+
+def test_excluded_dispatch_keys_are_recorded():
+    run("""
+import torch
+from torch._C import DispatchKey, DispatchKeySet, _ExcludeDispatchKeyGuard, _dispatch_tls_local_exclude_set
+x = torch.rand(3)
+with _ExcludeDispatchKeyGuard(DispatchKeySet(DispatchKey.Autograd)), _ExcludeDispatchKeyGuard(DispatchKeySet(DispatchKey.CPU)):
+    assert torch.equal(torch.func.grad(lambda x: x.sin().sum())(x), x.cos())
+    assert all(_dispatch_tls_local_exclude_set().has(key) for key in (DispatchKey.Autograd, DispatchKey.CPU))
+assert not _dispatch_tls_local_exclude_set().has(DispatchKey.Autograd)
+""")

@@ -1,9 +1,17 @@
 """Predicates of tensors inside transforms."""
 
+from enum import Enum
+
 from .._core.tensor import Tensor
 from .._gen.gen_functions import jvp_level, vmap_level
 
-__all__ = ["is_batchedtensor", "is_functorch_wrapped_tensor", "is_gradtrackingtensor"]
+__all__ = ["TransformType", "is_batchedtensor", "is_functorch_wrapped_tensor", "is_gradtrackingtensor"]
+
+
+class TransformType(Enum):
+    """The transforms of torch.func, for functions that register implementations."""
+
+    Torch, Vmap, Grad, Jvp, Functionalize = range(5)
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 from ..func import functional_call, stack_module_state
 from ..nn import Module
 
-__all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "make_functional", "make_functional_with_buffers"]
+__all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functional_init", "functional_init_with_buffers"]
+__all__ += ["make_functional", "make_functional_with_buffers"]
 
 
 class FunctionalModule(Module):
@@ -98,3 +99,33 @@ def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[FunctionalModu
     params, buffers = stack_module_state(list(models))
     function = FunctionalModuleWithBuffers(copy.deepcopy(models[0]).to("meta"), list(params), list(buffers), _find_tied(models[0]))
     return function, tuple(params.values()), tuple(buffers.values())
+
+
+def functional_init(model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu") -> Any:
+    """Returns a function that makes modules of a class without buffers, and returns their parameters, stacked if `ensemble_shape` is not empty, a
+    function `f(params, args)`, and the names of the parameters."""
+
+    def make(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        params, buffers, function, names, _ = functional_init_with_buffers(model_class, ensemble_shape, device)(*args, **kwargs)
+        if buffers:
+            raise RuntimeError(f"functional_init: modules of {model_class.__name__} have buffers; call functional_init_with_buffers")
+        return params, lambda params, data: function(params, (), data), names
+
+    return make
+
+
+def functional_init_with_buffers(model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu") -> Any:
+    """Returns a function that makes modules of a class, and returns their parameters and buffers, stacked if `ensemble_shape` is not empty, a
+    function `f(params, buffers, args)`, and the names of parameters and buffers."""
+    if len(ensemble_shape) > 1:
+        raise ValueError(f"functional_init: ensemble_shape has at most one element, but got {tuple(ensemble_shape)}")
+
+    def make(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        models = [model_class(*args, **kwargs).to(device) for _ in range(ensemble_shape[0] if ensemble_shape else 1)]
+        params, buffers = stack_module_state(models)
+        names, buffer_names = tuple(params), tuple(buffers)
+        function = FunctionalModuleWithBuffers(copy.deepcopy(models[0]).to("meta"), names, buffer_names, _find_tied(models[0]))
+        state = [tuple(t.detach() if ensemble_shape else t.detach()[0] for t in each.values()) for each in (params, buffers)]
+        return *state, lambda params, buffers, data: function(params, buffers, *data), names, buffer_names
+
+    return make

@@ -5,7 +5,7 @@ from threading import local
 from .._core.modes import enable_grad, inference_mode, is_grad_enabled
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
-from .grad import grad as _gradients
+from .grad import compute_gradients
 from .nodes import edge_of
 
 OWN = "libtensor.func"  # nodes of the leaves of an evaluation, with whether the evaluation runs
@@ -110,9 +110,9 @@ def products(outputs, inputs, tangents, recorded):
         return []
     vectors = [_f.zeros_like(t).requires_grad_() for t in outputs]
     nodes = [owned(t, [False]) for t in vectors]  # noqa: F841
-    rows = _gradients(outputs, inputs, vectors, True, True, allow_unused=True)
+    rows = compute_gradients(outputs, inputs, vectors, True, True, allow_unused=True)
     live = [(row, t) for row, t in zip(rows, tangents, strict=True) if row is not None and row.requires_grad]
     if not live:
         return [None for _ in outputs]
     rows, tangents = zip(*live, strict=True)
-    return _gradients(rows, vectors, tangents, True, recorded, allow_unused=True)
+    return compute_gradients(rows, vectors, tangents, True, recorded, allow_unused=True)

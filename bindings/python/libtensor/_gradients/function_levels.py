@@ -49,6 +49,8 @@ def at_level(level, cls, args, kwargs, base, applied):
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. "
             f"Please override and implement the vmap staticmethod or set generate_vmap_rule=True."
         )
+    if any(isinstance(arg, Tensor) for arg in kwargs.values()):
+        raise NotImplementedError(f"{cls.__name__}: kwarg-only Tensor args are not supported inside vmap; pass tensors by position")
     dims = mapped(lambda arg: 0 if isinstance(arg, Tensor) and _f.vmap_maps(arg, level) else None, tuple(args))
     given = mapped(lambda arg, d: arg if d is None else _f.vmap_unwrap(arg, d, level), tuple(args), dims)
     size = next(t.shape[0] for t, d in zip(leaves(given), leaves(dims), strict=True) if d is not None)

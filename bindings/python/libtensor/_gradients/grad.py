@@ -10,6 +10,15 @@ from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .nodes import GradientEdge, leaf, node_of
 
+
+class Evaluating(local):
+    """The evaluation of func that the thread is in, the innermost one; None for none."""
+
+    current = None
+
+
+evaluating = Evaluating()
+
 # Also for instances of subclasses, which do not override these calls.
 _grad, _is_grad = function("_grad", "grad"), function("_is_grad", "is_grad")
 
@@ -98,6 +107,11 @@ class Tensor:
 
     def retain_grad(self):
         """Makes backward() also store the gradient of a non-leaf tensor in `grad`."""
+        if evaluating.current is not None or _f.transform_level():
+            raise RuntimeError(
+                "retain_grad: You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform, "
+                "which accumulates no gradients; return the tensor and differentiate with respect to it"
+            )
         _f.retain_grad(self)
 
     @property
@@ -260,4 +274,15 @@ def grad(
     if materialize_grads and not unused:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     of, to = ends(outputs, "grad(): argument 'outputs'"), ends(inputs, "grad(): argument 'inputs'")
+    if evaluating.current is not None and not create_graph:
+        evaluating.current.require_own(of, to)
     return run(True, _f.autograd_grad, of, to, as_list(grad_outputs), keep, create_graph, unused, materialize_grads)
+
+
+def compute_gradients(*args, **kwargs):
+    """Returns what grad() returns, for backward passes of transforms, inside of which gradients may be constants."""
+    outer, evaluating.current = evaluating.current, None
+    try:
+        return grad(*args, **kwargs)
+    finally:
+        evaluating.current = outer
