@@ -4,3 +4,4 @@ hip: str | None
 rocm: str | None
 xpu: str | None
 debug: bool
+git_version: str

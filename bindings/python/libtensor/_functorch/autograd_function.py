@@ -42,10 +42,9 @@ def reductify_leaf(
         return grad_input
     if input_bdim is None:
         return grad_input.sum(grad_input_bdim)
-    if grad_input_bdim is None:
-        grad_input = grad_input.unsqueeze(0).expand(batch_size, *grad_input.shape)
-    else:
-        grad_input = grad_input.movedim(grad_input_bdim, 0)
+    batched = grad_input.expand(batch_size, *grad_input.shape) if grad_input_bdim is None else grad_input.movedim(grad_input_bdim, 0)
     if target_shape_without_bdim is not None:
-        grad_input = grad_input.sum_to_size(batch_size, *target_shape_without_bdim)
-    return grad_input.movedim(0, input_bdim)
+        extra = batched.dim() - 1 - len(target_shape_without_bdim)
+        batched = batched.flatten(1, extra).sum(1) if extra > 0 else batched
+        batched = batched.sum_to_size(batch_size, *target_shape_without_bdim)
+    return batched.movedim(0, input_bdim)
