@@ -96,7 +96,7 @@ def test_as_strided_stays_within_a_batch_element(case):
         vmap(lambda t: t.as_strided([3], [1]))(torch.rand(4, 0, 3))
 
 
-VIEWS = [lambda t: t[0], lambda t: t.mT, lambda t: t[1:, :2], lambda t: t, lambda t: t.unbind()[1], lambda t: t.diagonal()]
+VIEWS = [lambda t: t[0], lambda t: t.mT, lambda t: t[1:, :2], lambda t: t.view_as(t), lambda t: t.unbind()[1], lambda t: t.diagonal()]
 
 
 @pytest.mark.parametrize("case", range(len(VIEWS)))
@@ -111,3 +111,18 @@ def test_results_are_views_of_the_argument(case):
         assert nested._base is whole and nested._is_view()
         assert vmap(lambda t: view(t).clone())(x)._base is None
         assert vmap(lambda t: (t.clone(), view(t) + 1))(x)[1]._base is None
+
+
+def test_an_argument_that_is_returned_is_the_argument():
+    x = torch.rand(3, 4, 5)
+    for dim in (0, 1, -1):
+        assert vmap(lambda t: t, in_dims=dim, out_dims=dim)(x) is x
+        assert vmap(lambda t: t.sin_(), in_dims=dim, out_dims=dim)(x) is x
+        assert vmap(lambda t: (t.sum(), t), in_dims=dim, out_dims=(0, dim))(x)[1] is x
+    assert vmap(vmap(lambda t: t.mul_(2)))(x) is x
+    turned = vmap(lambda t: t, in_dims=1)(x)
+    assert turned._base is x and turned.shape == (4, 3, 5)
+    assert vmap(lambda t: t.clone())(x) is not x and vmap(lambda t: t[:])(x) is not x
+    assert vmap(lambda t: t.squeeze_(0))(x[:, :1]).shape == (3, 5)
+    square = torch.rand(3, 4, 4)
+    assert torch.equal(vmap(lambda t: t.transpose_(0, 1))(square), square.mT)
