@@ -92,13 +92,23 @@ func (s *losing) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
 	return s.Binary(s.C.Eq, t, s.Int(v))
 }
 
+// pairs returns the losses of self and target, and warns if broadcasting pairs elements that the sizes do not.
+func (s *losing) pairs(self, target *tensor.Tensor, losses func() (*tensor.Tensor, error)) *tensor.Tensor {
+	t := s.Step(losses)
+	if s.Err == nil && !slices.Equal(self.Sizes(), target.Sizes()) {
+		s.Fail(warning.TargetSize.Of(s.Op, "Using a target size (%v) that is different to the input size (%v) computes %d losses by broadcasting, which will likely lead to incorrect results; "+
+			"give a target of the size of the input", target.Sizes(), self.Sizes(), t.Numel()))
+	}
+	return t
+}
+
 // regressed reduces the losses of pairs, weighted if weight is not nil.
-func (s *losing) regressed(self, weight *tensor.Tensor, each func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+func (s *losing) regressed(self, target, weight *tensor.Tensor, losses func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if weight == nil {
-		return s.reduced(s.Step(each))
+		return s.reduced(s.pairs(self, target, losses))
 	}
 	s.sameSizes("weight", self, weight)
-	return s.weighted(s.Step(each), weight)
+	return s.weighted(s.pairs(self, target, losses), weight)
 }
 
 // NnL1Loss is the absolute difference.
@@ -106,7 +116,7 @@ func NnL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool,
 	s := lose(c, "nn_l1_loss", average, reduce, reduction)
 	defer s.Close()
 	difference := s.Sub(self, target)
-	return s.regressed(self, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
+	return s.regressed(self, target, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
 }
 
 // NnMseLoss is the square of the difference.
@@ -114,7 +124,7 @@ func NnMseLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool
 	s := lose(c, "nn_mse_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
-	return s.regressed(self, weight, func() (*tensor.Tensor, error) { return c.NnSquaredError(self, target) })
+	return s.regressed(self, target, weight, func() (*tensor.Tensor, error) { return c.NnSquaredError(self, target) })
 }
 
 // NnHuberLoss is the square of small differences, and the size of large ones.
@@ -125,7 +135,7 @@ func NnHuberLoss(c aten.Ctx, self, target *tensor.Tensor, reduction string, delt
 	if !(delta > 0) {
 		s.Fail(status.Runtimef("%s: delta must be positive, but is %v", s.Op, delta))
 	}
-	each := s.Step(func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, delta, 1) })
+	each := s.pairs(self, target, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, delta, 1) })
 	if weight != nil {
 		s.sameSizes("weight", self, weight)
 		each = s.Mul(each, weight)
@@ -142,9 +152,10 @@ func NnSmoothL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops
 		s.Fail(status.Runtimef("%s: beta must not be negative, but is %v", s.Op, beta))
 	}
 	if beta == 0 {
-		return s.reduced(s.Unary(c.Abs, s.Sub(self, target)))
+		difference := s.Sub(self, target)
+		return s.regressed(self, target, nil, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
 	}
-	return s.regressed(self, nil, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, beta, 1/beta) })
+	return s.regressed(self, target, nil, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, beta, 1/beta) })
 }
 
 // NnKlDiv is the divergence of a distribution from another one, whose logarithms are given.

@@ -65,6 +65,7 @@ var (
 	NoWindow          = kind("no_window", perOperator)
 	OutResized        = kind("out_resized", each)
 	RandomRange       = kind("random_range", each)
+	TargetSize        = kind("target_size", each)
 	TransposeNotTwo   = kind("transpose_not_two", once)
 	TransposeZeroDims = kind("transpose_zero_dims", perOperator)
 	Uint8Mask         = kind("uint8_mask", once)

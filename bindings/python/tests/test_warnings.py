@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 import libtensor as torch
+from libtensor.nn import functional as F
 
 C = torch.tensor([1 + 2j, 3j])
 
@@ -54,7 +55,12 @@ STFT = torch.stft(torch.ones(64), 16, window=torch.ones(16), return_complex=True
 
 # The program, the words that its warning has, and whether it comes the first time only.
 EACH, ONCE = False, True
+LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+SIZES = "Using a target size ([3]) that is different to the input size ([3, 1])"
 PROGRAMS = {
+    **{name: (lambda name=name: getattr(F, name)(ones(3, 1), ones(3)), SIZES, EACH) for name in LOSSES},
+    "loss of absolute values": (lambda: F.smooth_l1_loss(ones(2), ones(1), beta=0.0), "computes 2 losses by broadcasting", EACH),
+    "MSELoss": (lambda: torch.nn.MSELoss()(ones(2, 2), ones(2)), "nn_mse_loss: Using a target size ([2])", EACH),
     "to": (lambda: C.to(torch.float32), "to: converting complex64 to float32 discards the imaginary part", ONCE),
     "float": (lambda: C.float(), "discards the imaginary part", ONCE),
     "int": (lambda: C.int(), "complex64 to int32", ONCE),
@@ -117,6 +123,8 @@ QUIET = {
     "real": lambda: C.real.float(),
     "a real operand": lambda: (C * tracked()).abs().sum().backward(),
     "a gradient of a real leaf": lambda: (tracked() * C).real.sum().backward(),
+    "losses": lambda: [getattr(F, name)(ones(3), ones(3)) for name in LOSSES],
+    "losses of batch elements": lambda: [torch.vmap(getattr(F, name), (1, None))(ones(3, 2), ones(3)) for name in LOSSES],
     "empty out": lambda: torch.add(ones(3), 1, out=torch.empty(0)),
     "out that fits": lambda: torch.add(ones(2), 1, out=two()),
     "out of a factory": lambda: (torch.zeros(3, out=two()), torch.randn(3, out=two()), torch.eye(3, out=two()), torch.linspace(0, 1, 3, out=two())),
