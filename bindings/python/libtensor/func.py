@@ -162,7 +162,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
             )
         if run.output.is_complex():
             kind = run.output.dtype
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}; view_as_real() gives both parts as real")
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}; use view_as_real() for both parts")
         made = refilled(run.inputs, run.gradients([run.output], [_f.ones_like(run.output)]))
         value = run.finished((run.output, run.aux) if has_aux else run.output)
         return run.finished(made), value
@@ -325,8 +325,7 @@ def real_alone(name, kind, found):
     for i, t in enumerate(found):
         if t.is_complex():
             raise RuntimeError(
-                f"{name}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}; "
-                "view_as_real() gives both parts as real numbers"
+                f"{name}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}; use view_as_real() for both parts"
             )
 
 

@@ -54,13 +54,13 @@ def check(tensors, path, around):
         raise ValueError(f"hdf5.save(): {path} contains itself")
     for name, value in tensors.items():
         if not isinstance(name, str) or not name or "\0" in name or name in (".", ".."):
-            raise ValueError(f"hdf5.save(): {name!r} in {path or '/'} cannot be the name of a dataset: a text without NUL is needed")
+            raise ValueError(f"hdf5.save(): {name!r} in {path or '/'} cannot be the name of a dataset: names are strings without NUL")
         if isinstance(value, dict):
             check(value, f"{path}/{name}", (*around, tensors))
         elif not isinstance(value, Tensor):
             raise TypeError(f"hdf5.save(): {path}/{name} is a {type(value).__name__}; a tensor or a dict of tensors is expected")
         elif value.dtype not in FROM_TYPESTR.values():
-            raise TypeError(f"hdf5.save(): {path}/{name} has dtype {value.dtype}, which has no place in HDF5 files; convert it first")
+            raise TypeError(f"hdf5.save(): {path}/{name} has dtype {value.dtype}, which HDF5 does not support; convert it first")
 
 
 def _write(group, tensors, options):
@@ -99,7 +99,7 @@ def _load(h5py, group, known):
         if item not in known:
             known[item] = _load(h5py, item, known) if isinstance(item, h5py.Group) else read(item)
         if known[item] is None:
-            raise ValueError(f"hdf5.load(): {path} is a group that it lies in; read() takes single datasets")
+            raise ValueError(f"hdf5.load(): {path} is a group that contains itself; read() loads single datasets")
         found[name] = known[item]
     known[group] = found
     return found

@@ -60,7 +60,7 @@ class check_sparse_tensor_invariants:
 
     def __enter__(self):
         if self.before is not None:
-            raise RuntimeError("this context is active already; nested ones need objects of their own")
+            raise RuntimeError("this context is already active; nested contexts require separate objects")
         self.before = self.is_enabled()
         check_sparse_tensor_invariants._enabled = self.state
 

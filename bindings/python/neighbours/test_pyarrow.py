@@ -44,7 +44,7 @@ def test_an_array_keeps_the_memory():
 @pytest.mark.parametrize(
     ("make", "fact"),
     [
-        (lambda: torch.ones(2, 3), r"sizes \[2, 3\] has 2; give flatten\(\)"),
+        (lambda: torch.ones(2, 3), r"sizes \[2, 3\] has 2; export its flatten\(\)"),
         (lambda: torch.ones(2, requires_grad=True), r"tensor.detach\(\)"),
         (lambda: torch.ones(2, dtype=torch.bfloat16), "no type for this dtype"),
         (lambda: torch.ones(2).to_sparse(), r"to_dense\(\)"),

@@ -107,7 +107,7 @@ def test_tensors_without_data(make, fact):
         (lambda: torch.ones(2, device="meta"), "meta device"),
         (lambda: torch.ones(2, dtype=torch.bfloat16), "bfloat16; convert the tensor to another dtype"),
         (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8), "quint8"),
-        (lambda: torch.ones(2, requires_grad=True), r"requires grad exports no buffer; give detach\(\) of it"),
+        (lambda: torch.ones(2, requires_grad=True), r"requires grad cannot be exported as a buffer; export its detach\(\)"),
     ],
 )
 def test_errors(make, fact):

@@ -347,9 +347,9 @@ def test_writers(save):
         save(x, part)
         assert part.data[: len(whole.data)] == whole.data or len(part.data) >= len(whole.data)
     for answer, error, fact in [
-        (0, OSError, "gave 0 for"),
-        (-1, OSError, "gave -1 for"),
-        (lambda data: len(data) + 1, OSError, "it must tell how many it wrote"),
+        (0, OSError, "returned 0 for"),
+        (-1, OSError, "returned -1 for"),
+        (lambda data: len(data) + 1, OSError, "it must return the number of written bytes"),
         (OSError(errno.ENOSPC, "no space"), OSError, "no space"),
         (KeyError("mine"), KeyError, "mine"),
     ]:

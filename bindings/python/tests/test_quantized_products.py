@@ -169,7 +169,7 @@ def test_parameters_that_are_none():
         lambda: ops.linear_dynamic(x, w),
         lambda: ops.linear_unpack(w),
     ):
-        with pytest.raises(TypeError, match="quantized.linear.*: argument 'W_prepack' must be what linear_prepack.* gives, not Tensor"):
+        with pytest.raises(TypeError, match="quantized.linear.*: argument 'W_prepack' must be a result of linear_prepack.*, not Tensor"):
             call()
     for bias in (torch.ones(2), torch.ones(3, 1), torch.ones(3).double(), torch.eye(3)[0].to_sparse(), "x"):
         with pytest.raises(TypeError, match="quantized.linear_prepack.*: argument 'B' must be a tensor of float32 with 3 elements"):

@@ -686,7 +686,7 @@ def test_the_setting_of_checks_is_kept():
     outer = setting()
     with outer:
         assert setting.is_enabled()
-        with pytest.raises(RuntimeError, match="active already"), outer:
+        with pytest.raises(RuntimeError, match="already active"), outer:
             pass
     assert not setting.is_enabled() and setting()(setting.is_enabled)() and not setting.is_enabled()
     setting.enable()

@@ -704,7 +704,7 @@ def test_numbers_beyond_int64_name_the_dtype_that_has_them():
     for value in (2**63, 2**64 - 1):
         with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits with a sign; dtype uint64 has it"):
             torch.tensor([value])
-        with pytest.raises(ValueError, match=f"argument 'low': {value} does not fit into 64 bits with a sign, {-(2**63)} to {2**63 - 1}"):
+        with pytest.raises(ValueError, match=f"argument 'low': {value} does not fit into 64 bits; the range is {-(2**63)} to {2**63 - 1}"):
             torch.randint(value, (2,), dtype=torch.uint64)
     for value in (2**64, -(2**63) - 1):
         with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits$"):

@@ -101,7 +101,7 @@ def refuse_other_pythons():
     """Raises an error in interpreters that the library does not support."""
     if "t" in getattr(sys, "abiflags", ""):  # direct calls count references themselves
         name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-        raise ImportError(f"libtensor needs a Python with the GIL, and this one is free-threaded: use {name} in the place of {name}t")
+        raise ImportError(f"libtensor needs a Python with the GIL, and this one is free-threaded: use {name} instead of {name}t")
     try:
         os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):

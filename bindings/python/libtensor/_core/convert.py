@@ -69,7 +69,7 @@ def integer(value, function, argument):
         raise wrong_type(function, argument, "int", value)
     found = value.__index__()
     if not -(2**63) <= found < 2**63:
-        raise ValueError(f"{function}(): argument '{argument}': {found} does not fit into 64 bits with a sign, {-(2**63)} to {2**63 - 1}")
+        raise ValueError(f"{function}(): argument '{argument}': {found} does not fit into 64 bits; the range is {-(2**63)} to {2**63 - 1}")
     return found
 
 

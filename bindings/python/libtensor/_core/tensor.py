@@ -111,7 +111,7 @@ class Tensor(_direct.TensorBase):
             raise no_tensor(self, "size")
         return self.size()[wrapped_dim(dim, self, "size()")]
 
-    shape = property(size)
+    shape = property(size, doc="The sizes, a torch.Size.")
 
     @_direct.getter(_direct.STRIDES, "tensor_strides")
     def stride(self, dim=None):
@@ -136,7 +136,7 @@ class Tensor(_direct.TensorBase):
         raise no_tensor(self, "dim")
 
     ndimension = dim
-    ndim = property(dim)
+    ndim = property(dim, doc="The number of dimensions.")
 
     @_direct.getter(_direct.NUMBER, "tensor_numel")
     def numel(self):
@@ -162,7 +162,7 @@ class Tensor(_direct.TensorBase):
         """
         return self.dtype.itemsize
 
-    itemsize = property(element_size)
+    itemsize = property(element_size, doc="The size of one element in bytes.")
 
     @property
     def nbytes(self):

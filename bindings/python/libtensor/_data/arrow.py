@@ -45,7 +45,7 @@ def export(tensor):
     if tensor.dim() != 1:
         raise ValueError(
             f"to_arrow: an Arrow array has one dimension, and the tensor of sizes {list(tensor.shape)} has {tensor.dim()}; "
-            "give flatten() of it, its columns one by one, or its numpy()"
+            "export its flatten(), its columns one by one, or its numpy()"
         )
     schema, array = create_string_buffer(SCHEMA_BYTES), create_string_buffer(ARRAY_BYTES)
     status = c_export(tensor._h, addressof(schema), addressof(array))

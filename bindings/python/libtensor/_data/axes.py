@@ -36,7 +36,7 @@ def expand_dims(x, /, axis):
     n = checked(x, "expand_dims", "x").dim() + len(axis)
     places = sorted({place % n for place in axis if -n <= place < n})
     if len(places) < len(axis):
-        raise IndexError(f"expand_dims(): axis {axis} must be {len(axis)} different places of a tensor of {n} dimensions")
+        raise IndexError(f"expand_dims(): axis {axis} must be {len(axis)} different positions in a result of {n} dimensions")
     for place in places:
         x = _f.unsqueeze(x, place)
     return x

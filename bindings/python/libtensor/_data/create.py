@@ -52,8 +52,8 @@ def warn_of_copy(function, data):
     """Warns if a tensor is copied as data."""
     if isinstance(data, Tensor):
         warn(
-            f"{function}: data is a tensor, of whose history the copy knows nothing; "
-            "use data.detach().clone(), with requires_grad_() where that is wanted"
+            f"{function}: data is a tensor, whose autograd graph the copy does not belong to; "
+            "use data.detach().clone(), with requires_grad_() if it should require grad"
         )
 
 
@@ -108,7 +108,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     if type(obj).__name__ == "PyCapsule":
         obj = _dlpack.consume(obj)
     if copy is False and _dlpack.is_number(obj):
-        raise RuntimeError("asarray(): one of NumPy's numbers cannot be shared, which copy=False asks for; give an array")
+        raise RuntimeError("asarray(): a NumPy scalar cannot be shared, which copy=False requires; pass an array")
     if isinstance(obj, Tensor) or is_array(obj):
         if isinstance(obj, Tensor):
             made = _f.jvp_detach(obj)
@@ -129,7 +129,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         made = frombuffer(obj, dtype=dtype or _interop.of_format(view) or _f.get_default_dtype())
         return made.to(device=device, copy=bool(copy))
     if copy is False:
-        raise ValueError("asarray(): a sequence or number cannot be shared, which copy=False asks for")
+        raise ValueError("asarray(): a sequence or number cannot be shared, which copy=False requires")
     return tensor(obj, dtype=dtype, device=device)
 
 

@@ -74,8 +74,7 @@ def refuse_copy(function, copy, made, data):
         return
     if made.untyped_storage().resizable() or hasattr(data, "__array_interface__") and in_native_order(data) is not data:
         raise ValueError(
-            f"{function}(): elements that lie backwards, at addresses that are not aligned or in another byte order need a copy, "
-            "which copy=False forbids"
+            f"{function}(): arrays with negative strides, unaligned elements or another byte order must be copied, which copy=False forbids"
         )
 
 

@@ -326,14 +326,14 @@ def draw(*tensors, labels=None):
     True
     """
     if not tensors:
-        raise ValueError("draw: give at least one tensor")
+        raise ValueError("draw: at least one tensor is required")
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"draw: argument 'tensors' must be tensors, not {type(tensor).__name__}")
     if len(tensors) > len(PALETTE):
         raise ValueError(f"draw: a picture has colours for {len(PALETTE)} tensors, not {len(tensors)}")
     if isinstance(labels, str):
-        raise TypeError("draw: argument 'labels' must be a list with a text for each tensor, not a text")
+        raise TypeError("draw: argument 'labels' must be a list with a string for each tensor, not a string")
     labels = [f"tensor {i}" if len(tensors) > 1 else "tensor" for i in range(len(tensors))] if labels is None else list(map(str, labels))
     if len(labels) != len(tensors):
         raise ValueError(f"draw: {len(labels)} labels for {len(tensors)} tensors")

@@ -148,7 +148,7 @@ def interface_of(data, name="__array_interface__"):
     if stride is not None and len(stride) != len(size):
         raise ValueError(f"{name} of {kind}: {len(stride)} strides {stride} were given for {len(size)} sizes {size}")
     if not 0 <= address.__index__() < 2**64 or not address and 0 not in size:
-        raise ValueError(f"{name} of {kind}: there are no elements of shape {size} at address {address}")
+        raise ValueError(f"{name} of {kind}: the address {address} is invalid for elements of shape {size}")
     return interface["typestr"], size, stride, address.__index__(), bool(read_only)
 
 
@@ -335,7 +335,7 @@ def no_buffer(tensor, flags):
     except TypeError as error:
         raise BufferError(str(error)) from None
     if tensor.requires_grad:
-        raise BufferError("a tensor that requires grad exports no buffer; give detach() of it")
+        raise BufferError("a tensor that requires grad cannot be exported as a buffer; export its detach()")
     if tensor.is_conj() or tensor.is_neg():
         raise BufferError("Can't export tensors with the conjugate or the negative bit set; resolve_conj() and resolve_neg() compute the elements")
     if _f.lend(tensor)[2] and flags & WRITABLE:

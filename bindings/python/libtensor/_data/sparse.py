@@ -117,7 +117,7 @@ def sparse_bsc_tensor(ccol_indices, row_indices, values, size=None, **options):
 def new(like, args, device):
     """Tensor.new of a sparse COO tensor: from sizes, without entries, or from indices, values and sizes."""
     if like.layout is not sparse_coo:
-        raise RuntimeError(f"new: a tensor of layout {like.layout} is made of parts of its own; see sparse_compressed_tensor()")
+        raise RuntimeError(f"new: a tensor of layout {like.layout} cannot be created by new(); use sparse_compressed_tensor()")
     if len(args) in (2, 3) and isinstance(args[0], Tensor):
         return sparse_coo_tensor(*args, device=device)
     size = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args or (0,)

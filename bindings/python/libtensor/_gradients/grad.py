@@ -215,7 +215,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if inputs is not None and not only:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if grad_variables is not None:
-        warn("backward: argument 'grad_variables' is deprecated, as in PyTorch; give grad_tensors", FutureWarning)
+        warn("backward: argument 'grad_variables' is deprecated, as in PyTorch; use grad_tensors", FutureWarning)
     gradients = as_list(grad_tensors if grad_variables is None else grad_variables)
     create_graph = switch(create_graph, "backward(): argument 'create_graph'")
     keep = create_graph if retain_graph is None else switch(retain_graph, "backward(): argument 'retain_graph'")

@@ -110,7 +110,7 @@ def write(f, data, function):
             return  # objects that return no count write all bytes
         count = written.__index__()
         if not 0 < count <= len(view):
-            raise OSError(f"{function}(): f.write() gave {count} for {len(view)} bytes; it must tell how many it wrote, at least one")
+            raise OSError(f"{function}(): f.write() returned {count} for {len(view)} bytes; it must return the number of written bytes, at least 1")
         view = view[count:]
 
 
@@ -157,7 +157,7 @@ def checked(data, function):
     if data is None:
         raise BlockingIOError(f"{function}(): f.read() would block")
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"{function}(): f.read() must give bytes, not {type(data).__name__}; open the file in binary mode")
+        raise TypeError(f"{function}(): f.read() must return bytes, not {type(data).__name__}; open the file in binary mode")
     return data
 
 

@@ -85,7 +85,7 @@ def restorer(map_location):
             if isinstance(found, TypedStorage):
                 return found.untyped()
             if not isinstance(found, UntypedStorage):
-                raise TypeError(f"load(): map_location must give a storage, not {type(found).__name__}")
+                raise TypeError(f"load(): map_location must return a storage, not {type(found).__name__}")
             return found
 
         return restore

@@ -179,8 +179,8 @@ class Survey:
         if tensor.is_meta:
             if tensor.is_quantized:
                 raise NotImplementedError(
-                    "save: a quantized tensor on device meta cannot be saved: the format has none without elements; int_repr() gives its "
-                    "integers, which can be"
+                    "save: a quantized tensor on device meta cannot be saved: the format has no quantized tensors without "
+                    "elements; save its int_repr() instead"
                 )
             return rebuild._rebuild_meta_tensor_no_storage, (tensor.dtype, size, stride, requires_grad, *rebuild.metadata_of(tensor))
         storage = tensor.untyped_storage()

@@ -66,7 +66,7 @@ class Opened:
     def new(self, key, location, count, size):
         """Returns the storage of a key with a number of elements of a size, on its device."""
         if key not in self.storages:
-            raise pickle.UnpicklingError(f"load(): the file is damaged: there is no record of storage {key!r:.100}")
+            raise pickle.UnpicklingError(f"load(): the file is damaged: it has no record for storage {key!r:.100}")
         found = self.storages[key].untyped_storage()
         if found.nbytes() // size != count:
             raise pickle.UnpicklingError(
@@ -320,7 +320,7 @@ def read_stream(file, size, restore, unpickler, options):
         head = file.read(8)
         count, dtype = skimmed.named.get(key, (None, None))
         if dtype is None or len(head) < 8 or struct.unpack("<q", head)[0] != count or not 0 <= count * dtype.itemsize <= size:
-            raise pickle.UnpicklingError(f"load(): the file is damaged or cut short: storage {key!r:.100} is not what the pickle names")
+            raise pickle.UnpicklingError(f"load(): the file is damaged or cut short: storage {key!r:.100} does not match the pickle")
         data = file.read(count * dtype.itemsize)
         if len(data) < count * dtype.itemsize:
             raise pickle.UnpicklingError(

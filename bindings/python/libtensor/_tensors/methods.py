@@ -41,7 +41,7 @@ def replaced(function, tensor, callable, **others):
     values = [callable(*numbers) for numbers in zip(*(t.flatten().tolist() for t in (tensor, *expanded)), strict=True)]
     for value in values:
         if not isinstance(value, (Number, Tensor)):
-            raise TypeError(f"{function}(): callable must give a number for each element, not {type(value).__name__}")
+            raise TypeError(f"{function}(): callable must return a number for each element, not {type(value).__name__}")
     return tensor.copy_(_create.tensor(values, dtype=tensor.dtype).view(tensor.shape))
 
 

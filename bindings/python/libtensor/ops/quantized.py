@@ -36,7 +36,7 @@ class LinearPackedParams:
 def of(op, packed):
     """Parameters that are an argument of op: the weight, the bias, and the weight in the order of products."""
     if not isinstance(packed, LinearPackedParams):
-        raise TypeError(f"quantized.{op}(): argument 'W_prepack' must be what linear_prepack() gives, not {type(packed).__name__}")
+        raise TypeError(f"quantized.{op}(): argument 'W_prepack' must be a result of linear_prepack(), not {type(packed).__name__}")
     return packed._weight, packed._bias, packed._packed
 
 

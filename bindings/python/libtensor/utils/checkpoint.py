@@ -234,8 +234,8 @@ class Reentrant(Function):
     def backward(ctx, *grads):
         if runs.choose:
             raise RuntimeError(
-                "checkpoint(use_reentrant=True): its gradients come of a run of its own, for all leaves, so that grad() and backward(inputs=...) "
-                "cannot have them for some; use_reentrant=False can"
+                "checkpoint(use_reentrant=True): grad() and backward(inputs=...) are not supported, because a nested backward pass "
+                "computes the gradients of all leaves; use use_reentrant=False"
             )
         args = list(ctx.others)
         for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
