@@ -5325,42 +5325,63 @@ func recordNnConvolutionWeight(c aten.Ctx, self, results *tensor.Tensor, sizes, 
 }
 
 func recordDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	if out != nil && out == self && (p == 0 || !train) {
+		return aten.Composed().Dropout(c, out, self, p, train, g)
+	}
 	return into(c, "dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Dropout(c, made, self, p, train, g)
 	})
 }
 
 func recordFeatureDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	if out != nil && out == self && (p == 0 || !train) {
+		return aten.Composed().FeatureDropout(c, out, self, p, train, g)
+	}
 	return into(c, "feature_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FeatureDropout(c, made, self, p, train, g)
 	})
 }
 
 func recordNnDropout1d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	if out != nil && out == self && (p == 0 || !training) {
+		return aten.Composed().NnDropout1d(c, out, self, p, training, g)
+	}
 	return into(c, "nn.dropout1d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().NnDropout1d(c, made, self, p, training, g)
 	})
 }
 
 func recordNnDropout2d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	if out != nil && out == self && (p == 0 || !training) {
+		return aten.Composed().NnDropout2d(c, out, self, p, training, g)
+	}
 	return into(c, "nn.dropout2d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().NnDropout2d(c, made, self, p, training, g)
 	})
 }
 
 func recordNnDropout3d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	if out != nil && out == self && (p == 0 || !training) {
+		return aten.Composed().NnDropout3d(c, out, self, p, training, g)
+	}
 	return into(c, "nn.dropout3d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().NnDropout3d(c, made, self, p, training, g)
 	})
 }
 
 func recordAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	if out != nil && out == self && (p == 0 || !train) {
+		return aten.Composed().AlphaDropout(c, out, self, p, train, g)
+	}
 	return into(c, "alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().AlphaDropout(c, made, self, p, train, g)
 	})
 }
 
 func recordFeatureAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	if out != nil && out == self && (p == 0 || !train) {
+		return aten.Composed().FeatureAlphaDropout(c, out, self, p, train, g)
+	}
 	return into(c, "feature_alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FeatureAlphaDropout(c, made, self, p, train, g)
 	})

@@ -291,7 +291,17 @@ func (k *compiler) into() (string, error) {
 		self, name = "nil", "_"
 	}
 	text, err := k.named(fmt.Sprintf("into(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().%s(c, %s) })", k.op.Name, out, self, name, k.f.name, arguments))
-	return k.head() + text, err
+	return k.head() + k.unchanged() + text, err
+}
+
+// unchanged returns the code for a call in place that has nothing to do, as dropout in evaluation: such a call is no write, which
+// autograd would refuse for a leaf and count as a new version.
+func (k *compiler) unchanged() string {
+	if !k.op.Tagged("itself") {
+		return ""
+	}
+	out, self, p, train := k.f.params[0].name, k.f.params[1].name, k.f.params[2].name, k.f.params[3].name
+	return fmt.Sprintf("\tif %s != nil && %s == %s && (%s == 0 || !%s) {\n\t\treturn aten.Composed().%s(c, %s)\n\t}\n", out, out, self, p, train, k.f.name, k.f.arguments())
 }
 
 // composed records the operators that the operator is composed of.
