@@ -244,7 +244,7 @@ func (f frame) index(i int) []ops.IndexItem {
 	return out
 }
 
-// out is the tensor that result i goes to: nil in a functional call, self in place.
+// out returns the tensor for result i: nil in a functional call, self in place.
 func (f frame) out(i int) *tensor.Tensor {
 	switch f.c.mode {
 	case C.LT_INPLACE:

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/autograd"
 )
 
-// lt_gradient_kind returns what autograd knows of the tensor of a pinned slot.
+// lt_gradient_kind returns the autograd state of the tensor of a pinned slot.
 //
 //export lt_gradient_kind
 func lt_gradient_kind(c *C.lt_slot) C.uint8_t {

@@ -1,5 +1,5 @@
-// The functions of glibc's that have got a newer version since 2.27, by their first one. Linkers
-// put these in their place (glibc-flags).
+// The functions of glibc with a newer version since 2.27, in their first version. Linkers use these
+// instead (glibc-flags).
 #define _GNU_SOURCE
 #include "glibc.h"
 
@@ -24,7 +24,7 @@ OLD(double, hypot, (double x, double y), (x, y))
 OLD(double, fmod, (double x, double y), (x, y))
 OLD(float, fmodf, (float x, float y), (x, y))
 
-// What newer headers call in their place knows binary digits too, 0b1.
+// The versions that newer headers call also accept binary digits, 0b1.
 CALLS(strtoll, long long, __isoc23_strtoll, (const char *text, char **end, int base),
       (text, end, base))
 CALLS(strtoull, unsigned long long, __isoc23_strtoull, (const char *text, char **end, int base),

@@ -6,7 +6,7 @@
 
 #include <features.h>
 
-// Sanitizers put their own functions in the place of glibc's.
+// Sanitizers replace functions of glibc.
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #elif defined __GLIBC__ && defined __x86_64__
 #define LT_GLIBC "GLIBC_2.2.5"

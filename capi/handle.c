@@ -122,7 +122,7 @@ static const char *item_name(char *name, const char *argument, int64_t i) {
   return name;
 }
 
-// lt_resolve of a tensor in a list, whose name is written only where it is told.
+// lt_resolve of a tensor in a list; its name is written only for errors.
 static _Bool resolve_item(const void *handle, const char *op, const char *argument, int64_t i) {
   const lt_slot *slot = lt_pin(handle);
   if (slot && slot->kind == LT_TENSOR) return 1;

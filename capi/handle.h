@@ -9,7 +9,7 @@
 
 enum { LT_RESULTS = 8 };
 
-// A call: which operator, how, with what.
+// A call: the operator, its form, its arguments.
 typedef struct lt_frame {
   int32_t op, mode;
   const char *name;  // the operator's name for the caller
@@ -22,8 +22,8 @@ typedef struct lt_frame {
   lt_value results[LT_RESULTS];
 } lt_frame;
 
-// Finds the slot of a handle and keeps it for the call to come. On failure sets the last error,
-// naming the operator and the argument, and returns NULL.
+// Finds the slot of a handle and pins it for the next call. On failure sets the last error, naming
+// the operator and the argument, and returns NULL.
 lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *argument);
 // NULL-tolerant and list forms; false on failure. A longer list than LT_LONGEST is a length that
 // was computed wrongly: nothing reads so far.

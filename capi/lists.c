@@ -97,7 +97,7 @@ static void settle(lt_list *l) {
   l->straight = LT_NONE_YET;
 }
 
-// Where the next item stands: its position in its list.
+// The index of the next item in its list.
 static int64_t position(lt_list *l) {
   settle(l);
   while (l->depth && !l->left[l->depth - 1]) l->depth--;

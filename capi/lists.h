@@ -17,13 +17,13 @@ typedef enum { LT_BOOLS, LT_INTS, LT_UINTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET }
 
 // The list so far. An integer or a float takes 8 bytes of `items`, a complex number 16.
 typedef struct lt_list {
-  int64_t *at, *end;  // where the next number of the kind `straight` goes, and may go
+  int64_t *at, *end;  // the position for the next number of the kind `straight`, and its limit
   lt_numbers straight;
   tensor_dtype dtype;   // of the tensor, TENSOR_DTYPE_NONE to infer it from the numbers
   tensor_dtype floats;  // for floats without a dtype, TENSOR_DTYPE_NONE for the default
   bool own;             // `items` was allocated
   bool whole;           // it is of integers
-  lt_numbers held;      // what `items` holds
+  lt_numbers held;      // the kind of numbers in `items`
   unsigned kinds;       // a bit for every kind of the numbers that had no dtype
   uint64_t dtypes;      // a bit for every dtype that numbers had
   int64_t *items, *room, few[LT_FEW];
@@ -45,8 +45,8 @@ TENSOR_API void tensor_list_lend(lt_list *l, void *memory, int64_t n);
 // A list of n items follows.
 TENSOR_API tensor_status tensor_list_open(lt_list *l, int64_t n);
 
-// A number follows; of a dtype, where that is known of it. Integers beyond int64 are for uint64;
-// tensors of floats take the nearest one, others reject them.
+// Adds a number, with a dtype if it is known. Integers beyond int64 are supported for uint64;
+// tensors of floats round them, and others reject them.
 TENSOR_API tensor_status tensor_list_number(lt_list *l, tensor_scalar number, tensor_dtype dtype);
 
 // An integer beyond 64 bits follows: its digits, and the nearest float.
@@ -64,7 +64,8 @@ TENSOR_API tensor_status tensor_list_end(lt_list *l, tensor_t **out);
 TENSOR_API tensor_status tensor_hold(const tensor_t *self, void **data, int64_t *held);
 TENSOR_API void tensor_let_go(int64_t held);
 
-// A number follows. False where it does not go straight, and tensor_list_number has to be called.
+// Adds a number. Returns false if the fast path does not apply, and tensor_list_number has to be
+// called.
 static inline bool lt_list_float(lt_list *l, double x) {
   if (l->straight != LT_FLOATS || l->at == l->end) return false;
   return __builtin_memcpy(l->at++, &x, sizeof x), true;

@@ -11,7 +11,7 @@ import (
 // storages, which are created and freed by the million and pinned by calls, are referred to by the number of their slot instead: a go-pointer costs a
 // lock, a map entry and a malloc block.
 
-// name is what C calls v by. It keeps v alive until it is forgotten.
+// name returns the pointer for v in C. It keeps v alive until it is released.
 func name(v any) unsafe.Pointer { return pointer.Save(v) }
 
 // named is the object of a name; nothing when it is of another type, or the name was forgotten.

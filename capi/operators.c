@@ -19,7 +19,7 @@ const lt_operator *tensor_operators(int32_t *count) {
   return lt_operators;
 }
 
-// What lt_run says of an argument that a check has rejected.
+// The error of lt_run for an argument that a check has rejected.
 #define LT_CHECK(right, refusal) \
   if (!(right)) return refusal
 #define LT_HANDLE(kind_of) \

@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// threads are C's records of what running calls use.
+// threads are C's records of the objects that running calls use.
 var threads struct {
 	first   *unsafe.Pointer
 	several *atomic.Int32

@@ -6,7 +6,7 @@
 
 TENSOR_API tensor_status tensor_print(const tensor_t *self, FILE *stream) {
   LT_RESULT(stream, "print", "stream");
-  // As the operator's entry has them where they are left out.
+  // The defaults of the operator's schema.
   enum { PRECISION = 4, THRESHOLD = 1000, EDGEITEMS = 3, LINEWIDTH = 80, AS_NEEDED = -1 };
   char *text = NULL, message[512];
   const tensor_status status =

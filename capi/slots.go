@@ -197,7 +197,7 @@ func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = 
 // autograd metadata, which may own a whole graph.
 const immediateBytes = 1 << 16
 
-// publish makes a handle of a slot, whose holding is to be freed at once where immediate says so.
+// publish creates the handle of a slot; with immediate, freeing it releases the object at once.
 func publish(s *slot, kind C.uint8_t, immediate bool) *C.lt_slot {
 	s.c.kind = kind
 	s.freeEagerly(immediate)

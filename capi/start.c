@@ -33,7 +33,7 @@ static void in_child(void) {
 
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
-// Go ends the process where it cannot read its limit on memory.
+// Go ends the process if it cannot parse its memory limit.
 static bool unreadable(const char *variable) {
   static const char name[] = "GOMEMLIMIT=";
   if (strncmp(variable, name, sizeof name - 1)) return false;
@@ -79,7 +79,7 @@ static char **arguments(void) {
 // as they do without Go.
 static void fault(int number) {
   signal(number, SIG_DFL);
-  raise(number);  // one that was sent does not come again by itself
+  raise(number);  // a signal that was sent is not repeated by itself
 }
 
 static void keep_defaults(void) {

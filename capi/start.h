@@ -14,10 +14,10 @@ extern _Atomic int lt_state;
 // Go's entry (start.ld), which a program of Go's, such as a test, has not.
 extern void (*const lt_entry[])(int, char **, char **) __attribute__((weak));
 
-// Makes the state LT_RUNNING, or says why op cannot be called.
+// Sets the state to LT_RUNNING, or returns an error that explains why op cannot be called.
 tensor_status lt_start(const char *op);
 
-// Makes a thread of the program's known to Go, and keeps what Go would change of its signals.
+// Registers an external thread with Go, and keeps the signal settings that Go would change.
 void lt_meet_go(lt_thread *thread);
 void lt_leave_go(lt_thread *thread);
 

@@ -81,10 +81,10 @@ lt_slot *lt_find(const void *handle) {
 
 // -------------------------------------------------------------------------------------------- pins
 
-// A call writes its pins, then looks whether the slot lives; whoever frees writes the slot's state,
-// then looks for pins: one of the two sees the other, provided that each does these in that order.
-// The processor keeps the order where a fence says so. A program of one thread does without, and
-// the second thread makes up for it with a barrier on all of them.
+// A call writes its pins, then checks whether the slot is live; a thread that frees writes the
+// slot's state, then checks for pins. At least one of them sees the other, provided that each keeps
+// this order, for which the processor needs a fence. A single-threaded program omits it; the second
+// thread compensates with a barrier on all threads.
 
 enum { FIRST_PINS = 64 };
 
@@ -94,7 +94,7 @@ _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
 LT_KEPT static pthread_key_t leaving;
 LT_KEPT static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
-// Returns a thread's record to those that come; calls that it still makes while it ends join anew.
+// Makes a thread's record available to new threads; calls during the rest of its exit join again.
 static void leave(void *record) {
   lt_thread *t = record;
   lt_me = NULL;

@@ -15,17 +15,17 @@ enum { LT_INLINE_DIMS = 8, LT_SLOT_BYTES = 256, LT_TAGS = 32, LT_MAX_SLOTS = 1 <
 typedef struct lt_slot {
   _Atomic uint32_t state;
   uint32_t generation;
-  void *name;             // of the Go object, where it is neither a tensor nor a storage
+  void *name;             // of a Go object other than a tensor or a storage
   struct lt_slot *next;   // in the queue of freed slots, or in a batch of free ones
   struct lt_slot *batch;  // the next batch, in the first slot of one
   int64_t queued;         // length of that queue from this slot on
   uint8_t kind;
   int8_t dtype, layout, device_type;
   int16_t device_index;
-  uint8_t immediate;  // free at once: the memory is large or somebody else's
+  uint8_t immediate;  // free at once: the memory is large or external
   uint8_t lazy;       // elements are conjugated or negated when they are read
   int32_t dim;
-  int32_t room;  // dimensions that the block behind sizes has room for, where it is not inline_dims
+  int32_t room;     // capacity of the block behind sizes, in dimensions, unless it is inline_dims
   uint32_t number;  // of this slot among all
   int64_t numel, offset;
   int64_t *sizes, *strides;  // in inline_dims, or separately allocated for more dimensions
@@ -71,7 +71,7 @@ typedef struct lt_thread {
 lt_slot *lt_grow(int64_t slots);
 // How many slots lt_grow has made, in a forked child those of its parent included.
 int64_t lt_made_slots(void);
-// Clears what only the parent's threads and runtime used, in a forked child.
+// Clears the state of the parent's threads and runtime, in a forked child.
 void lt_forget_threads(void);
 
 // The live slot that a handle names, NULL where it names none.
@@ -82,8 +82,7 @@ lt_slot *lt_pin(const void *handle);
 // The calling thread's record; NULL before lt_join. Go's runtime makes the library's thread-local
 // storage static: this keeps to it, and is read in one instruction.
 extern _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
-// Makes the calling thread one that others know of, which it must be before it pins or frees; false
-// without memory.
+// Registers the calling thread, which must precede pins and frees; returns false without memory.
 _Bool lt_join(void);
 
 // Begins a call, after its objects are pinned, and ends it.

@@ -62,7 +62,7 @@ typedef struct runner {
 
 static runner *runners;
 static _Thread_local __attribute__((tls_model("initial-exec"))) runner *me;
-// What Go does with SIGURG, by which its scheduler interrupts threads.
+// Go's handler of SIGURG, with which its scheduler interrupts threads.
 static struct sigaction urgent;
 
 // The signal mask in the context becomes the thread's mask after the handler.
@@ -205,7 +205,7 @@ void lt_dismiss_threads(void) {
   pthread_mutex_unlock(&lock);
 }
 
-// What Go calls to make a thread (link), a detached one as these are.
+// The function that Go calls to create a thread (link), detached like these.
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*body)(void *), void *argument) {
   (void)attributes;

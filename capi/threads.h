@@ -14,8 +14,9 @@ int lt_make_threads(int number);
 // an arena, if available. Later calls of free, the only ones of Go's threads, do not allocate.
 void lt_settle_threads(void);
 
-// Has the threads of Go's block what Go unblocks on each without a use for it here: SIGCHLD,
-// SIGPROF, SIGRTMIN, SIGSTKFLT. One of them would take these from a program that waits for them.
+// Makes Go's threads block the signals that Go unblocks without using them here: SIGCHLD, SIGPROF,
+// SIGRTMIN, SIGSTKFLT. Otherwise such a thread would receive them instead of a program that waits
+// for them.
 void lt_leave_signals(void);
 
 // Whether the calling thread is one of Go's.

@@ -44,7 +44,7 @@ enum {
 // as separate arguments.
 typedef struct lt_parameter {
   const char *name;
-  const char *shown;  // what Python calls it, where that is neither the name nor input for self
+  const char *shown;  // name in Python's errors, unless it is the name, or input for self
   char kind;
   signed char dim_of;  // the parameter whose dimension it is, which may be given by name; -1
   unsigned short flags;

@@ -1,6 +1,6 @@
 'use strict';
 
-// The package: the addon's operators, and the parts that are easier said in JavaScript.
+// The package: the addon's operators, and the parts that are written in JavaScript.
 const native = require('./lib/native.js');
 const constants = require('./lib/gen_constants.js');
 const { tensor, asTensor, float } = require('./lib/create.js');

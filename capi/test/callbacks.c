@@ -231,7 +231,7 @@ static void functions(void) {
   tensor_free(y);
   CHECK(functions_dropped == 1);
   tensor_node_free(node);
-  // Where nothing is recorded there is no node, and the context goes at once.
+  // Without recording there is no node, and the context is freed at once.
   tensor_t *plain = floats((const float[]){1, 2, 3}, SIZE, 1);
   in = plain, out = plain;
   OK(tensor_record_function("F", &in, 1, &out, 1, NULL, 0, NULL, 0, true, of_square, NULL,

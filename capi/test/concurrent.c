@@ -61,8 +61,7 @@ static void reshape(void) {
       CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));
 }
 
-// Moves the bytes to memory that other processes can map, and puts other values where they were;
-// rejected while a call uses them.
+// Moves the bytes to shared memory, and overwrites the old ones; rejected while a call uses them.
 static void share(void) {
   if (tensor_share_memory_(shared)) {
     CHECK(strstr(tensor_last_error(), "in use by a call on another thread"));

@@ -90,7 +90,7 @@ static void operators() {
   c += 1, c *= b;
   CHECK(a.to_vector<int32_t>() == (I{12, -8, 16}) && c.is(a));  // copies are one tensor
   THROWS(c /= 2, TENSOR_ERROR_RUNTIME, "can't be cast");
-  // Whatever stands on either side, in C++20 too, which turns == around by itself.
+  // Any combination of operands, also in C++20, which rewrites == with exchanged operands.
   const Tensor d = from({1, 2, 3});
   CHECK((d == from({1, 5, 3})).to_vector<bool>() == (B{1, 0, 1}));
   CHECK((d == Scalar(2)).to_vector<bool>() == (B{0, 1, 0}) &&
@@ -160,7 +160,7 @@ static void views() {
   THROWS(x[3], TENSOR_ERROR_INDEX, "3");
 }
 
-// A dtype is none of the numbers in whose place it stands, and fractions are no integers.
+// Dtypes and fractions are not accepted as integers.
 static void numbers() {
   static_assert(!std::is_convertible_v<tensor_dtype, Int> && !std::is_convertible_v<double, Int> &&
                 !std::is_convertible_v<bool, Int> && std::is_convertible_v<short, Int>);
@@ -183,7 +183,7 @@ template <class T, class A, class B>
 struct Braces<T, A, B, std::void_t<decltype(T({std::declval<A>(), std::declval<B>()}))>>
     : std::true_type {};
 
-// Lists of integers are made of all that has integers in it, and of nothing else.
+// Lists of integers are constructed from all sequences of integers, and from nothing else.
 static void lists() {
   const std::vector<int64_t> wanted{2, 3};
   const int plain[] = {2, 3};

@@ -14,7 +14,7 @@ static void work_alone(void) {
   CHECK(tensor_live_handles() == 0);
 }
 
-// What daemon() and a server that forks its workers do.
+// The behavior of daemon() and of a server that forks its workers.
 static void serve(void) {
   CHECK(setsid() >= 0);
   for (int i = 0; i < 3; i++) PASSES(work_alone);

@@ -91,7 +91,7 @@ static void refusals(void) {
   tensor_free(x), tensor_free(y), tensor_free(plain);
 }
 
-// A graph that nobody runs is freed with its last handle, before the next call.
+// A graph without a backward pass is freed with its last handle, before the next call.
 static void freeing(void) {
   const int64_t size[] = {1000, 1000};
   tensor_t *x, *y, *z;

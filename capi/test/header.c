@@ -1,4 +1,4 @@
-// The header stands alone, pedantically, in C11 and C++17, and may be included twice.
+// The header compiles alone, pedantically, in C11 and C++17, and may be included twice.
 #include "../../include/tensor.h"
 #include "../../include/tensor.h"
 

@@ -1,5 +1,5 @@
 // Calls while a thread ends, from destructors of thread-specific data that run after the library's
-// own, are as good as any others: the thread's message and its pins, given up by then, come anew.
+// own, work like any others: the thread's message and its pins, already freed, are allocated again.
 #include <pthread.h>
 
 #include "check.h"

@@ -36,8 +36,8 @@ static void first_call_is_refused(const char *words) {
   }
 }
 
-// The limit on processes counts those of a user, and not root's: it becomes one whom nobody else
-// is.
+// The limit on processes counts those of a user, except root's: the test switches to an unused
+// user.
 static void have_threads(void) {
   CHECK(!setrlimit(RLIMIT_NPROC, &(struct rlimit){limit, limit}));
   if (getuid() == 0) CHECK(!setuid((uid_t)(100000 + getpid())));
@@ -56,7 +56,7 @@ static void too_few_threads_are_an_error(void) {
   first_call_is_refused("needs 8 threads");
 }
 
-// Another limit leaves the others to root: with a full table nobody says how many there are.
+// Root may be exempt from the limit: the library then works, or its first call returns an error.
 static void any_number_of_threads(void) {
   CHECK(!setrlimit(RLIMIT_NPROC, &(struct rlimit){limit, limit}));
   const int64_t size[] = {3};
@@ -118,7 +118,7 @@ static void a_limit_is_raised(void) {
 }
 #endif
 
-// Leaves so many descriptors.
+// Leaves the given number of descriptors.
 static void have_descriptors(void) {
   CHECK(!setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64}));
   int last = 0, next;

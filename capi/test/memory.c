@@ -1,5 +1,5 @@
-// Memory goes back when handles go; a million operations leave nothing behind; external memory is
-// released once.
+// Memory is freed with its handles; a million operations leak nothing; external memory is released
+// once.
 #include "check.h"
 
 static int64_t in_use(void) {

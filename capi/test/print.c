@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-// What tensor_print writes.
+// The output of tensor_print.
 static char *printed(const tensor_t *t) {
   char *text = NULL;
   size_t length = 0;

@@ -106,7 +106,7 @@ static void shared_memory(void) {
   OK(tensor_storage_data_ptr(again, &second));
   CHECK(shared && first != second && ((char *)first)[31] == 3 && ((char *)first)[32] == 0);
   FAILS(tensor_storage_resize_(s, 128), TENSOR_ERROR_RUNTIME, "not resizable");
-  CHECK(ftruncate((int)fd, 8) != 0);  // nobody can take the memory away
+  CHECK(ftruncate((int)fd, 8) != 0);  // the memory cannot be truncated
   OK(tensor_storage_free(s));
   OK(tensor_storage_free(again));
   FAILS(tensor_storage_from_descriptor(-1, 8, &s), TENSOR_ERROR_VALUE, "descriptor -1");

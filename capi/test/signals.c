@@ -117,7 +117,7 @@ static void handlers_of_children_run_at_home(void) {
   CHECK(alarms == 50 && elsewhere == 0);
 }
 
-// A timer of the program's interrupts system calls of the library's, from which no error comes.
+// A timer of the program interrupts system calls of the library, which must not cause errors.
 static void results_do_not_depend_on_signals(void) {
   char path[] = "/tmp/libtensor-signals-XXXXXX";
   const int fd = mkstemp(path);

@@ -1,6 +1,6 @@
-// Sparse tensors of random parts, most of which do not fit: a constructor takes those that do and
-// no others, and operators on tensors whose indices were changed later answer or reject.
-// SPARSE_CONSTRUCTIONS says how many there are.
+// Sparse tensors of random parts, most of them inconsistent: a constructor accepts exactly the
+// consistent ones, and operators on tensors with indices changed afterwards return results or
+// errors. SPARSE_CONSTRUCTIONS sets their number.
 #include "check.h"
 
 static uint64_t state = 88172645463325252u;

@@ -1,4 +1,4 @@
-// Calls run on threads with as little stack as the header asks for.
+// Calls run on threads with the minimum stack of the header.
 #include <pthread.h>
 
 #include "check.h"

@@ -11,7 +11,7 @@
 
 static char *word;  // the argument of the program
 
-// glibc returns constructors what main gets.
+// glibc passes main's arguments to constructors.
 __attribute__((constructor)) static void before_main(int count, char **words) {
   word = count > 1 ? words[1] : NULL;
   if (word) check_work(300);
@@ -68,7 +68,7 @@ static void *call_alone(void *side) {
   return NULL;
 }
 
-// A thread with the least stack that the header asks for starts the library and ends; others go on.
+// A thread with the minimum stack of the header starts the library and ends; others continue.
 static void a_small_stack_makes_the_first_call(void) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

@@ -52,7 +52,7 @@ static void maps(void) {
   for (int i = 0; i < 5; i++) OK(tensor_free(made[i]));
 }
 
-// Whoever knows where a thread was can have it there again.
+// The mode of a thread can be saved and restored.
 static void leaves(void) {
   int64_t before = -1, outer = 0, inner = 0, now = 0;
   OK(tensor_transform_level(&before));

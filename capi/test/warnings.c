@@ -105,7 +105,7 @@ static void resized(void) {
 static void once(void) {
   ear e = {.answer = TENSOR_ERROR_CALLBACK};
   tensor_t *z = complexes(), *x = ones(2);
-  OK(cast(z));  // nobody listens: it has not been given
+  OK(cast(z));  // without a handler it does not count as reported
   OK(tensor_set_warning_handler(hear, &e, delete));
   FAILS(cast(z), TENSOR_ERROR_CALLBACK, "not today");
   FAILS(tensor_copy_(x, z, false), TENSOR_ERROR_CALLBACK, "not today");
@@ -164,7 +164,8 @@ static tensor_status replaces(void *context, const char *kind, const char *messa
   return TENSOR_OK;
 }
 
-// A handler that is warned of itself ends with an error, and one that goes lives until it returns.
+// A handler that causes its own warning ends with an error, and a removed one is kept until it
+// returns.
 static void nested(void) {
   int depth = 0;
   ear e = {0};

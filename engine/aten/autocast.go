@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Policy is what autocast does with the floating-point tensors among an operator's arguments, except those of float64.
+// Policy is the treatment by autocast of an operator's floating-point tensor arguments, except those of float64.
 type Policy uint8
 
 // The policies, which engine/schema/autocast.yaml assigns to operators.

@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// casts are conversions of float32 leaves that require grad, of all threads: a parameter that several operators read is converted once.
-// A conversion is used again while the leaf has the elements that it was made of.
+// casts are conversions of float32 leaves that require grad, of all threads: a parameter that several operators read is converted once. A conversion
+// is reused until the elements of the leaf change.
 var casts = castCache{entries: map[castKey]castEntry{}}
 
 type castKey struct {

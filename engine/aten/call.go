@@ -12,7 +12,7 @@ import (
 
 // A layer that does the same with every operator, or the same with many, need not have a function for each: it is one function of boxed calls.
 
-// Boxed is what such a layer does with a call.
+// Boxed processes a boxed call of such a layer.
 type Boxed func(c Ctx, call *Call) error
 
 // Call is an operator's call with its arguments as a list.
@@ -64,7 +64,7 @@ const (
 	Derived     // a composite operator with a derivative formula for the whole
 )
 
-// Operator is what there is to know of an operator that calls are boxed of.
+// Operator describes an operator of boxed calls.
 type Operator struct {
 	Name     string
 	Category string
@@ -160,7 +160,7 @@ func Serving(does Boxed, serves func(o *Operator) bool) (b Backend) {
 // Value is an argument.
 func Value[T any](x *Call, i int) T { return *x.Args[i].(*T) }
 
-// Given is the argument of a name, where that has the type T; the other value where the operator has none.
+// Given returns the argument with a name, if it has the type T, and otherwise the default.
 func Given[T any](x *Call, name string, otherwise T) T {
 	if i := x.Place(name); i >= 0 {
 		if v, ok := x.Args[i].(*T); ok {

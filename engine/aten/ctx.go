@@ -26,14 +26,14 @@ func (c Ctx) Past(k tensor.Keys) Ctx {
 	return c
 }
 
-// ahead is the first of the keys whose layer the call has not passed, 0 when it goes to the operator.
+// ahead returns the first dispatch key that the call has not handled, or 0 when it is to call the operator.
 func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
 
-// quantized returns whether the layer of quantized tensors is ahead of the call. Other layers, such as that of inference tensors, can come first.
+// quantized reports whether the dispatch key of quantized tensors is handled next. Other keys, such as that of inference tensors, can come first.
 func (c Ctx) quantized(k tensor.Keys) bool { return k&^c.passed&tensor.Quantized != 0 }
 
-// Plain reports whether a call on tensors, some of which may be nil, goes straight to the operator: no layer is ahead of it but that of gradients,
-// which records nothing now.
+// Plain reports whether a call on tensors, which may be nil, is dispatched directly to the operator: no dispatch key is left except that of
+// gradients, with autograd off.
 func (c Ctx) Plain(list ...*tensor.Tensor) bool {
 	ahead := (keysOf(list) | c.casting(1<<len(AutocastDevices)-1)) &^ c.passed
 	return ahead == 0 || ahead == tensor.Gradient && !c.Recording()
@@ -75,11 +75,11 @@ func Composed() *Backend { return &composed }
 
 // Kind is a key's place in the table of backends.
 type Kind struct {
-	Name    string // as errors say it: "sparse_coo" in "sort is not implemented for sparse_coo tensors"
+	Name    string // name in errors: "sparse_coo" in "sort is not implemented for sparse_coo tensors"
 	Instead string // what to do after an error: "to_dense() converts"
 	// Errors maps an operator to the constructor of its "not supported" errors, by default NotImplementedf.
 	Errors map[string]func(format string, args ...any) error
-	// Serve makes the backend at its first use, where it is not nil: one of boxed calls takes its time.
+	// Serve, if not nil, creates the backend at its first use: creating one of boxed calls takes long.
 	Serve func() Backend
 	once  sync.Once
 	Backend
@@ -106,7 +106,7 @@ func kindOf(key tensor.Keys) *Kind {
 	return awake(key)
 }
 
-// awake is kindOf where nobody has asked before.
+// awake is kindOf for the first use of a key.
 func awake(key tensor.Keys) *Kind {
 	k := waiting[key.Number()].Load()
 	if k == nil {

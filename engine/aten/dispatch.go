@@ -20,7 +20,7 @@ type entry struct {
 	any             bool   // it takes tensors of every kind
 	syncs           bool   // it returns an error for meta tensors
 	dtypes          uint32 // a bit for each dtype that it takes
-	cuda            string // what CUDA devices do of it, where that is not all: partly or rejected
+	cuda            string // the support by CUDA devices, if not complete: partly or rejected
 }
 
 // DispatchTable describes the implementations of the operators with a name. It returns a line for each tensor kind, device type and dtype, with

@@ -42,7 +42,8 @@ func (c Ctx) Around(l *tensor.Level) Ctx {
 	return Ctx{c.passed, &m}
 }
 
-// TransformAround returns the number of the transform around that of a number, 0 for none; that of the thread's own where it is in no such one.
+// TransformAround returns the number of the transform around the one with the given number, 0 for none, or that of the thread's current one if the
+// number is unknown.
 func (c Ctx) TransformAround(level int64) uint32 {
 	l := numbered(level)
 	if l == nil || !c.within(l) {
@@ -91,7 +92,7 @@ func transformed(c Ctx, call *Call) error {
 		}
 	}
 	switch {
-	case l == nil: // of a layout that is asked for, or drawn at random
+	case l == nil: // from the requested layout, or for random operators
 		return call.Run(c.Past(tensor.Transformed))
 	case l.Forward:
 		return differentiating(c, call, l)
@@ -182,7 +183,7 @@ func underWay(op, transform string, number int64) (*tensor.Level, error) {
 	return nil, status.Runtimef("%s: no %s with the number %d is under way", op, transform, number)
 }
 
-// innermost is the innermost level of some tensors, nil where none is a transform's.
+// innermost returns the innermost level of tensors, or nil if none is wrapped.
 func innermost(tensors ...*tensor.Tensor) (l *tensor.Level) {
 	for _, t := range tensors {
 		l = inner(l, t)
@@ -190,7 +191,7 @@ func innermost(tensors ...*tensor.Tensor) (l *tensor.Level) {
 	return l
 }
 
-// inner is the transform of t where that is inside l, else l, which may be nil.
+// inner returns the level of t if it is inside of l, and otherwise l, which may be nil.
 func inner(l *tensor.Level, t *tensor.Tensor) *tensor.Level {
 	if w := t.Wrapped(); w != nil && (l == nil || w.Level.Number > l.Number) {
 		return w.Level

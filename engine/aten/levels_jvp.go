@@ -257,7 +257,7 @@ func Primal(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	return partOf(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Value })
 }
 
-// Tangent is that of a tensor in a level of forward differentiation; nil where it has none.
+// Tangent returns the tangent of a tensor in a level of forward mode, or nil.
 func Tangent(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	if !paired(t, l) {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 
 // Modes are the settings of a thread for its calls. The layer that accepts calls keeps one per thread.
 type Modes struct {
-	Device    device.Device // where factories that are given no device put their tensors
+	Device    device.Device // default device of factory functions
 	Grad      bool          // whether operations are recorded
 	Inference bool          // tensors that are made take no part in recorded operations
 	Saving    uint32        // number of the hooks through which operations save what their gradients need; 0 for none
@@ -33,7 +33,7 @@ func (c Ctx) now() Modes {
 // Recording reports whether calls are recorded for gradients: never in inference mode.
 func (c Ctx) Recording() bool { return c.modes == nil || c.modes.Grad && !c.modes.Inference }
 
-// Recorded is a context of the same thread in which calls are recorded or not, whatever the thread's modes say.
+// Recorded returns a context of the same thread with grad mode on or off.
 func (c Ctx) Recorded(on bool) Ctx {
 	m := c.now()
 	m.Grad = on

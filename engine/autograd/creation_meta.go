@@ -53,7 +53,7 @@ func (m creationMeta) give(t *tensor.Tensor) {
 	t.SetHistory(v)
 }
 
-// ofViews returns the creationMeta of a view that is made of t now.
+// ofViews returns the creationMeta of a view of t that is created now.
 func ofViews(c aten.Ctx, t *tensor.Tensor) creationMeta {
 	switch m := creationMetaOf(t); {
 	case inferred(t):

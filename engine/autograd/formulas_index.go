@@ -351,7 +351,7 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	return s.Keep(s.c.Gather(nil, wide(self), int64(d), wide(indices), false))
 }
 
-// wrapped are indices of n elements that count from the end where they are negative.
+// wrapped returns indices of n elements, with negative ones counted from the end.
 func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
 	negative := func() *tensor.Tensor { return s.Keep(s.c.Lt(nil, indices, s.int(0))) }
 	if launch.Known(indices) && !s.anyTrue(negative()) {
@@ -373,7 +373,7 @@ func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, 
 	if slices.Equal(taken.Sizes(), sizes) {
 		return taken
 	}
-	if taken.Dim() != len(sizes) { // which hooks of saved tensors made of it
+	if taken.Dim() != len(sizes) { // reshaped by hooks of saved tensors
 		s.Check(status.Runtimef("backward: the index has sizes %v, and those of what was scattered to are %v", index.Sizes(), sizes))
 	}
 	var pad []int64

@@ -69,7 +69,7 @@ func (s *steps) rest(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 	return s.Keep(s.c.Narrow(t, dim, n, size-n))
 }
 
-// has reports whether a gradient of result i has come, which is asked before it is taken for zeros.
+// has reports whether result i has a gradient; check it before an undefined one is replaced by zeros.
 func (s *steps) has(i int) bool { return s.given[i] != nil }
 
 // choleskyGradient is that of A = L L^H.
@@ -292,7 +292,7 @@ func (s *steps) matrixSqrthGradient(grad, root *tensor.Tensor) *tensor.Tensor {
 	return s.lyapunovOf(root, s.hermitian(grad))
 }
 
-// polarGradient is that of A = U H, in which H H = A^H A: no vectors come in, so that singular values may be equal.
+// polarGradient returns the gradient of A = U H, where H H = A^H A. It does not use singular vectors, so that singular values may be equal.
 func (s *steps) polarGradient(hasU, hasH bool, gradU, gradH, a, u, h *tensor.Tensor) *tensor.Tensor {
 	var made, inner *tensor.Tensor
 	if hasU {

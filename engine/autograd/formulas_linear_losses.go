@@ -50,7 +50,7 @@ func (s *steps) endToEnd(parts []*tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Cat(nil, parts, 0))
 }
 
-// summed is t added to what there is already; only the sum stays.
+// summed adds t to before and releases both.
 func (s *steps) summed(before, t *tensor.Tensor) *tensor.Tensor {
 	if before == nil {
 		return t

@@ -95,7 +95,7 @@ func (s *steps) channelUnshuffle(t *tensor.Tensor, groups int64) *tensor.Tensor 
 	return s.Keep(s.c.ChannelShuffle(t, max(t.Sizes()[1], groups)/groups))
 }
 
-// embeddingGradient adds the gradients of rows up where they were picked; the row of padding gets none.
+// embeddingGradient sums the gradients of rows at their indices; the row of padding gets none.
 func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, padding int64, byFrequency, sparse bool) *tensor.Tensor {
 	at := s.cast(s.Keep(s.c.Reshape(indices, []int64{-1})), dtype.Int64)
 	rows := s.Keep(s.c.Reshape(grad, []int64{at.Numel(), sizes[1]}))

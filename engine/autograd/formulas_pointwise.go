@@ -57,7 +57,7 @@ func (s *steps) wide(t, other *tensor.Tensor) *tensor.Tensor {
 	return s.cast(t, dtype.Float64)
 }
 
-// single is t in single precision where it is of complex numbers in half precision, which are not divided.
+// single converts complex numbers in half precision, which cannot be divided, to single precision; it returns other tensors unchanged.
 func (s *steps) single(t *tensor.Tensor) *tensor.Tensor {
 	if t.DType() == dtype.Complex32 {
 		return s.cast(t, dtype.Complex64)
@@ -216,8 +216,8 @@ func (s *steps) shareEqual(grad, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.where(s.eq(a, b), s.div(grad, s.int(2)), grad)
 }
 
-// withinTensors, below and above are the gradients of self and of the limits where these are tensors: whichever the result is, and
-// both where they are equal. A high limit below the low one is the result.
+// withinTensors, below and above return the gradients of self and of tensor limits: the operand that equals the result receives it, or both if they
+// are equal. A high limit below the low one is the result.
 func (s *steps) withinTensors(grad, self, low, high *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case high == nil:

@@ -93,7 +93,7 @@ func (s *steps) asProduct(grad *tensor.Tensor, left, right int) *tensor.Tensor {
 	return grad
 }
 
-// cdistGradient is that of the distances of the rows of x1 and x2, with respect to x1: from products where they are.
+// cdistGradient returns the gradient of the distances of the rows of x1 and x2, with respect to x1: from matrix products if the distances use them.
 func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode string, result *tensor.Tensor) *tensor.Tensor {
 	if p == 0 {
 		return s.zerosLike(x1)
@@ -124,7 +124,7 @@ func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tens
 	row := s.Keep(s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, self.Device()))
 	column := s.Keep(s.c.Unsqueeze(nil, row, 1))
 	first, second := s.Keep(s.c.Minimum(nil, row, column)), s.Keep(s.c.Maximum(nil, row, column))
-	twice := s.mul(first, s.sub(s.int(2*n-3), first)) // of the pairs before those of a row, and of what second is too large by
+	twice := s.mul(first, s.sub(s.int(2*n-3), first)) // of the pairs before those of a row, and the excess of second
 	place := s.add(s.Keep(s.c.FloorDivide(nil, twice, s.int(2))), s.sub(second, s.int(1)))
 	places := s.Keep(s.c.Reshape(s.Keep(s.c.ClampMin(nil, place, s.int(0))), []int64{-1}))
 	square := func(t *tensor.Tensor) *tensor.Tensor {

@@ -209,8 +209,8 @@ func (s *steps) cumprodGradient(grad, self, result *tensor.Tensor, dim int64) *t
 	return s.joined(dim, pieces...)
 }
 
-// cumprodWithZeros is cumprodGradient in a time that grows with the elements, where it is not to be differentiated itself. Up to
-// the first zero of a row nothing is divided by zero; the first is as if it were 1, up to the second; behind them nothing matters.
+// cumprodWithZeros is cumprodGradient in linear time, if it is not to be differentiated itself. Up to the first zero of a row nothing is divided by
+// zero. The first zero is replaced by 1 up to the second; after that all gradients are 0.
 func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	one, zero := s.int(1), s.isZero(self)
 	zeros := s.Keep(s.c.Cumsum(nil, zero, dim, dtype.None))

@@ -11,12 +11,12 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// catted is the part of a gradient that belongs to tensor i of a list.
+// catted returns the part of a gradient for tensor i of a list.
 func (s *steps) catted(grad *tensor.Tensor, sizes [][]int64, dim, i int64) *tensor.Tensor {
 	d, err := shape.WrapDim("backward", dim, grad.Dim())
 	s.Check(err)
 	length := func(sizes []int64) int64 {
-		if len(sizes) != grad.Dim() { // an empty vector goes with every shape
+		if len(sizes) != grad.Dim() { // empty vectors are compatible with every shape
 			return 0
 		}
 		return sizes[d]
@@ -103,7 +103,7 @@ func (s *steps) strided(l like, strides []int64, offset int64, size, stride []in
 	return like{dtype: l.dtype, device: l.device, dims: 1, few: [4]int64{length}}, mine, other
 }
 
-// stridedTaken is the part of a gradient that belongs to what as_strided_scatter puts into a copy of self.
+// stridedTaken returns the gradient of the source of as_strided_scatter.
 func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
 	return s.Keep(other(s.c, s.laidOut(memory, grad, strides, mine)))
@@ -119,7 +119,7 @@ func (s *steps) laidOut(memory like, grad *tensor.Tensor, strides []int64, mine 
 	return s.accumulated(memory, grad, mine)
 }
 
-// stridedKept is the part that belongs to self: zeros where something was put.
+// stridedKept returns the gradient of self: zeros where the source was written.
 func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset int64, src like, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, _ := s.strided(l, strides, offset, size, stride, start)
 	whole := s.laidOut(memory, grad, strides, mine)
@@ -128,7 +128,7 @@ func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset
 	return s.Keep(mine(s.c, put))
 }
 
-// stridedGradient goes through the memory of strided.
+// stridedGradient computes the gradient of as_strided in the memory that strided returns.
 func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
 	sums := s.accumulated(memory, grad, other)
@@ -151,7 +151,7 @@ func (s *steps) selected(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
 	return s.Keep(s.c.Select(t, dim, i))
 }
 
-// block is the part of a gradient that belongs to tensor i on the diagonal of blocks.
+// block returns the part of a gradient for tensor i of a block diagonal.
 func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Tensor {
 	matrix := func(sizes []int64) (rows, columns int64) {
 		rows, columns = 1, 1

@@ -15,8 +15,8 @@ const (
 	severalView                         // it has several
 )
 
-// functionViewOf returns the mark of result t of a custom function with a number of differentiable results. A view of a temporary of the
-// function, whose memory nobody else sees, is a tensor like any other.
+// functionViewOf returns the mark of result t of a custom function with a number of differentiable results. A view of a temporary of the function,
+// whose memory is not visible outside, is a tensor like any other.
 func functionViewOf(t *tensor.Tensor, results int) functionView {
 	switch {
 	case !t.Viewing() || t.Storage().Refs() == 1:

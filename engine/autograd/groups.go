@@ -76,7 +76,7 @@ func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, first bool, fun
 type gathered struct {
 	hook  *hook // one of the group
 	grads []*tensor.Tensor
-	left  int // members that the run will come to
+	left  int // members that the backward pass will reach
 }
 
 // gather adds a gradient to a group. It calls the group's hook at the first gradient (mode "any"), or once all gradients are known (mode "all").

@@ -28,7 +28,7 @@ func Serve(p Program) { program = p }
 type context struct {
 	refs          atomic.Int32
 	data, deleter uintptr
-	places        []*tensor.Tensor // placesOf the tensors whose gradients the program is given; nil where none is sparse
+	places        []*tensor.Tensor // placesOf the tensors whose gradients the function receives; nil if none is sparse
 }
 
 func newContext(data, deleter uintptr, of ...*tensor.Tensor) *context {

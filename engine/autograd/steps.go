@@ -29,7 +29,7 @@ type steps struct {
 	inner  *steps                       // of CopySlices
 	result func(t *tensor.Tensor) *Node // for the inner steps: the node of a result of the operation that wrote to a view, inside of CopySlices
 	last   []*tensor.Tensor             // consumed operands, for the steps that are still to come
-	final  bool                         // nobody needs the given gradients after the formula
+	final  bool                         // the given gradients are not needed after the formula
 	outer  *steps                       // for the steps of one block, box: the steps of the whole
 	box    *box
 	using  []*storage.Storage // whose bytes stay in their place until the steps are done

@@ -160,7 +160,7 @@ func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// every are the examples of a tensor also where it is the same for all.
+// every returns the batch elements of a tensor; an unbatched one is expanded.
 func (b *batch) every(t *tensor.Tensor) *tensor.Tensor { return b.Keep(aten.Take(b.c, t, b.level)) }
 
 // missing is the error of an operator that has no answer for examples.
@@ -265,7 +265,7 @@ func (b *batch) direct() bool {
 	return true
 }
 
-// example makes the call for one example, for its error.
+// example calls the operator for one batch element, for its error.
 func (b *batch) example() {
 	if b.level.Size == 0 {
 		return

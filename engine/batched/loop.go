@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// loop makes the call for each example by itself. Those that write do so to parts of the tensor of all examples.
+// loop calls the operator for each batch element separately. In-place operators write to views of the whole batch.
 func (b *batch) loop(c aten.Ctx) {
 	if b.level.Size == 0 && len(b.Results) > 0 && len(b.Written()) == 0 {
 		b.none(c)
@@ -48,7 +48,7 @@ func (b *batch) loop(c aten.Ctx) {
 			break
 		}
 	}
-	// All are made before one is a result: an error would leave those before it to nobody.
+	// All are created before one is a result: otherwise an error would leak those before it.
 	all := make([][]*tensor.Tensor, len(b.Results))
 	for k, v := range b.Results {
 		n := 1
@@ -138,7 +138,7 @@ func (b *batch) mine(put map[*tensor.Tensor]*tensor.Tensor, t *tensor.Tensor) *t
 	return t
 }
 
-// stacked is the result for one example of those that stand at every step-th place from start on.
+// stacked stacks the results of batch elements, at every step-th position from start on.
 func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
 	if len(b.Written()) > 0 && (len(made) == 0 || made[start] == nil) {
 		return b.self

@@ -374,7 +374,7 @@ func (b *batch) joined() bool {
 // all of a dimension, as an item of an index.
 var whole = ops.IndexItem{Kind: ops.IndexSlice, Start: math.MinInt64, Stop: math.MinInt64, Step: math.MinInt64}
 
-// basic reports whether an index is the same for all examples, and the dimensions that it selects stay where they stand.
+// basic reports whether an index is the same for all batch elements, and the dimensions that it selects stay in place.
 func (b *batch) basic(items []ops.IndexItem) bool {
 	tensors, parted := 0, false
 	for i, item := range items {

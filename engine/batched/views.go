@@ -47,7 +47,7 @@ func (b *batch) reshaped() bool {
 	return b.sized()
 }
 
-// expanded is the rule of expand: new dimensions come after that of the examples.
+// expanded is the rule of expand: new dimensions follow the batch dimension.
 func (b *batch) expanded() bool {
 	size := b.sizesOf()
 	pads := len(*size) - b.self.Dim()

@@ -79,8 +79,8 @@ void lt_blas_end(void) { atomic_fetch_sub(&running, 1); }
 
 extern char **environ;
 
-// It asks its environment alone for the number of threads, which others may read and change
-// meanwhile: they have the program's, or one that has it all.
+// OpenBLAS reads only its environment for the number of threads, which others may read and change
+// concurrently: they have the program's environment, or the modified one.
 static char **before, **with;  // with stays, for those who have begun to read it
 
 int lt_blas_open(void) {

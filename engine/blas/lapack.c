@@ -2,8 +2,8 @@
 
 #include "blas.h"
 
-// Behind the addresses stand the lengths of the arguments that are strings, which are letters here.
-// Arguments that a routine does not have are not looked at.
+// After the addresses come the lengths of string arguments, which are single letters here. Routines
+// ignore excess arguments.
 typedef void (*routine)(void *, void *, void *, void *, void *, void *, void *, void *, void *,
                         void *, void *, void *, void *, void *, void *, void *, void *, void *,
                         void *, void *, void *, void *, void *, void *);

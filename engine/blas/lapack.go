@@ -83,7 +83,7 @@ func (c *Call) Set(i int, a Argument) {
 	}
 }
 
-// Run makes the call on the caller's thread.
+// Run calls the routine on the caller's thread.
 func (c *Call) Run() { began(C.lt_lapack_run((*C.lt_lapack_call)(unsafe.Pointer(c)))) }
 
 // Result returns the integer that the routine wrote to argument i.

@@ -141,7 +141,7 @@ func (a *attention) group() {
 	a.key, a.value = a.Unsqueeze(a.key, -3), a.Unsqueeze(a.value, -3)
 }
 
-// inGroups has a dimension for so many groups of heads, before that of the heads of a group.
+// inGroups splits the dimension of heads into groups, and heads per group.
 func (a *attention) inGroups(t *tensor.Tensor, groups int64) *tensor.Tensor {
 	return a.Step(func() (*tensor.Tensor, error) {
 		return a.C.Unflatten(t, -3, []int64{groups, t.Sizes()[t.Dim()-3] / groups})

@@ -140,7 +140,8 @@ func (h *heads) project(weights, biases []*tensor.Tensor) {
 	}
 }
 
-// masks has masks that are added to products, that of pairs with a dimension for heads. It is left out where it is known to be the causal one.
+// masks converts masks to ones that are added to products, the attention mask with a dimension for heads. A mask that is known to be causal is
+// dropped.
 func (h *heads) masks() {
 	if h.Err != nil {
 		return
@@ -270,7 +271,7 @@ func (h *heads) weighing(dropout float64) *tensor.Tensor {
 	return h.Step(func() (*tensor.Tensor, error) { return h.C.Dropout(nil, weights, dropout, true, nil) })
 }
 
-// attend returns what all heads get, without their weights.
+// attend returns the results of all heads, without their weights.
 func (h *heads) attend(dropout float64) *tensor.Tensor {
 	apart := func(t *tensor.Tensor) *tensor.Tensor {
 		if h.Err != nil {

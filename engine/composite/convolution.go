@@ -77,7 +77,7 @@ type convolution struct {
 	op                                       string
 	n                                        int
 	transposed                               bool
-	named                                    string // the padding, where it has a name
+	named                                    string // the padding, if it is a string
 	stride, padding, outputPadding, dilation []int64
 	groups                                   int64
 }
@@ -224,7 +224,7 @@ func (v *convolution) emptyBatch(s *scope, self, weight, bias *tensor.Tensor) (_
 	return s.Cast(self, made), s.Cast(weight, made), bias
 }
 
-// sizes are those of the result behind channels. The padding gets numbers where it has a name.
+// sizes returns the spatial sizes of the result. It converts a padding that is a string.
 func (v *convolution) sizes(self, weight *tensor.Tensor) ([]int64, error) {
 	in, kernel := self.Sizes()[2:], weight.Sizes()[2:]
 	made := make([]int64, v.n)
@@ -277,7 +277,7 @@ func reach(taps, dilation int64) (n int64, fits bool) {
 	return int64(span) + 1, over == 0 && span < 1<<60
 }
 
-// longer is the size of what n positions are made of.
+// longer returns the input size for n output positions.
 func (v *convolution) longer(i int, n, reach int64, fits bool) (int64, bool) {
 	over, span := bits.Mul64(uint64(max(n-1, 0)), uint64(v.stride[i]))
 	if over != 0 || span > 1<<60 || !fits || v.padding[i] > 1<<60 || v.outputPadding[i] > 1<<60 {
@@ -295,7 +295,7 @@ func dtypes(list ...*tensor.Tensor) (all []dtype.DType) {
 	return all
 }
 
-// crossed names what there is of every dimension: 2 x 3.
+// crossed joins the descriptions of all dimensions: 2 x 3.
 func (v *convolution) crossed(each func(i int) string) string {
 	var list []string
 	for i := range v.n {

@@ -8,8 +8,8 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// Cov is the covariance matrix of variables in rows and observations in columns. fweights counts how often each
-// observation occurs, aweights says how much it weighs.
+// Cov returns the covariance matrix of variables in rows and observations in columns. fweights are the frequencies of observations, aweights their
+// weights.
 func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "cov")
 	defer s.Close()

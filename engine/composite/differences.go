@@ -43,7 +43,7 @@ func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *t
 	if n == 0 {
 		return s.result(out, s.Keep(c.Clone(t, shape.Preserve)))
 	}
-	if t.Numel() == 0 { // nobody takes differences of nothing n times
+	if t.Numel() == 0 { // the result of n differences of an empty tensor is empty
 		sizes := slices.Clone(t.Sizes())
 		sizes[at] = size - n
 		return s.castTo(out, s.Empty(t, t.DType(), sizes...))

@@ -153,7 +153,7 @@ type factor struct {
 	at []int
 }
 
-// size is the factor's size at a position, 1 where it has no dimension there.
+// size returns the factor's size at a position, 1 if it lacks the dimension.
 func (f factor) size(position int) int64 {
 	if d, found := slices.BinarySearch(f.at, position); found {
 		return f.t.Sizes()[d]
@@ -203,7 +203,7 @@ func (e *equation) names(l *layout, operands []*tensor.Tensor) ([]string, error)
 	return names, nil
 }
 
-// arrange makes a factor of operand i: repeated labels become diagonals, and dimensions come in the layout's order.
+// arrange creates the factor of operand i: repeated labels become diagonals, and dimensions are permuted to the layout's order.
 func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) factor {
 	at := l.positions(labels, t.Dim())
 	for d := 0; d < len(at) && s.Err == nil; d++ {
@@ -235,7 +235,7 @@ func (s *scope) ordered(f factor) factor {
 	return factor{s.Permute(f.t, order...), f.at}
 }
 
-// Einsum sums products of the operands' elements as an equation of subscripts says, such as "bij,bjk->bik".
+// Einsum sums products of the operands' elements by an equation of subscripts, such as "bij,bjk->bik".
 func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if len(operands) == 0 {
 		return nil, status.Valuef("einsum: must provide at least one operand")

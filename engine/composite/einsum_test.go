@@ -16,7 +16,7 @@ func work(p *plan, order [][2]int) (total float64) {
 	return total
 }
 
-// planned is the plan of factors with positions, each used by so many factors and, before kept, by the result.
+// planned returns the plan of factors with positions, given the number of factors that use each position. The result uses those before kept.
 func planned(kept int, sizes []float64, factors ...[]int) *plan {
 	p := &plan{sizes: sizes, uses: make([]int, len(sizes)), factors: factors}
 	for at := range kept {

@@ -85,7 +85,7 @@ func (b *bags) widths() *tensor.Tensor {
 	return b.Sub(b.Narrow(b.crow, 0, 1, b.number), b.Narrow(b.crow, 0, 0, b.number))
 }
 
-// extremes are the least and the greatest element of a vector; unknown where it has none, or no data.
+// extremes returns the smallest and the largest element of a vector; known is false for an empty one or one without data.
 func (s *scope) extremes(t *tensor.Tensor) (least, most int64, known bool) {
 	if s.Err != nil || t.Numel() == 0 || !launch.Known(t) {
 		return 0, 0, false
@@ -121,7 +121,7 @@ func (b *bags) ends(last bool) {
 		end := b.Step(func() (*tensor.Tensor, error) {
 			return b.C.NewFull(b.crow, []int64{1}, dtype.IntScalar(n), b.crow.DType(), tensor.NoLayout, b.crow.Device())
 		})
-		if b.number == 0 { // no bag has what there is
+		if b.number == 0 { // no bag contains the indices
 			end = b.Binary(b.C.Mul, end, b.Int(0))
 			b.first(0)
 		}

@@ -16,8 +16,8 @@ import (
 type fourier struct {
 	*scope
 	out, self *tensor.Tensor
-	sizes     []int64 // given for dims, of which -1 represents self's; nil where none are
-	dims      []int64 // those of self in order; nil where none are given
+	sizes     []int64 // for dims, -1 for self's size; nil if not given
+	dims      []int64 // in order; nil if not given
 	norm      string
 	forward   bool // of whose normalization the operator is: that of a forward transform
 }
@@ -122,7 +122,7 @@ func (f *fourier) scale(points float64) float64 {
 	return 1
 }
 
-// points is the number of what each result is summed from.
+// points returns the number of summands of each result.
 func (f *fourier) points() float64 {
 	n := 1.0
 	for i := range f.dims {

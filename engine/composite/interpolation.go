@@ -15,7 +15,7 @@ import (
 type interpolating struct {
 	filter            string // of resampled
 	dims              int    // that it is for, 0 for any
-	positions, smooth bool   // align_corners and antialias say something of it
+	positions, smooth bool   // align_corners and antialias apply
 	bytes             bool   // it takes uint8
 }
 

@@ -79,7 +79,7 @@ func (s *scope) each(tensors []*tensor.Tensor, view func(*tensor.Tensor) *tensor
 	return views
 }
 
-// joined writes what view makes of the tensors to out, behind one another along the dimension that the first of them says.
+// joined concatenates the results of view along the dimension that the first of them determines, and writes them to out.
 func joined(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tensor, view func(s *scope, t *tensor.Tensor) *tensor.Tensor, dim func(first *tensor.Tensor) int64) (*tensor.Tensor, error) {
 	if len(tensors) == 0 {
 		return nil, status.Valuef("%s: expected a non-empty list of Tensors", op)
@@ -176,7 +176,7 @@ func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.
 		if swap && i < 2 {
 			at = 1 - i
 		}
-		line := slices.Repeat([]int64{1}, len(tensors)-at) // leading dimensions come with the expansion
+		line := slices.Repeat([]int64{1}, len(tensors)-at) // expand adds leading dimensions
 		line[0] = t.Numel()
 		grids[i] = s.Expand(s.Reshape(t, line...), sizes...)
 	}

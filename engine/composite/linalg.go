@@ -26,7 +26,7 @@ func (s *scope) finishedCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	return r, err
 }
 
-// checkInfo returns an error for what could not be factored or solved.
+// checkInfo returns an error for matrices that could not be factored or solved.
 func (s *scope) checkInfo(info *tensor.Tensor, why ops.Failure) {
 	s.Do(func() error { return ops.CheckInfo(s.Op, info, why) })
 }
@@ -92,7 +92,7 @@ func (s *scope) bothWide(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
 	return s.wideEnough(a), s.wideEnough(b)
 }
 
-// rounded is t, which was computed from tensors of dtype d, in d where that is too narrow for computing.
+// rounded converts t, computed from tensors of dtype d, back to d if d is below the compute precision.
 func (s *scope) rounded(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if d.Compute() == d {
 		return t

@@ -119,7 +119,7 @@ func LinalgLdlFactor(c aten.Ctx, outLD, outPivots, self *tensor.Tensor, hermitia
 	return r[0], r[1], err
 }
 
-// Qr factors A = Q R, reduced where some is set.
+// Qr factors A = Q R, reduced if some is set.
 func Qr(c aten.Ctx, outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	s := within(c, "qr")
 	defer s.Close()

@@ -194,7 +194,7 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 	return r[0], r[1], err
 }
 
-// iterate improves vectors until the residuals of the first ones wanted are small, or so many times.
+// iterate improves vectors until the residuals of the first `wanted` ones are small, for at most `most` iterations.
 func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (values, vectors *tensor.Tensor) {
 	w.normA, w.normB = w.growth(w.a, x), w.growth(w.b, x)
 	values, x, _ = w.ritz(x)
@@ -219,7 +219,7 @@ func (w *lobpcg) growth(m, x *tensor.Tensor) *tensor.Tensor {
 	return w.Unsqueeze(w.Div(norm(w.times(m, x)), norm(x)), -1)
 }
 
-// times is the product with a matrix that counts as the identity where it is nil.
+// times returns the product with m, which is the identity if nil.
 func (w *lobpcg) times(m, x *tensor.Tensor) *tensor.Tensor {
 	if m == nil {
 		return x

@@ -138,7 +138,7 @@ func LinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, di
 	return s.result(out, s.matrixNorm(self, order{name: ord}, dim, keepdim, d))
 }
 
-// LinalgNorm is a norm of vectors or matrices, as the numbers of dimensions say.
+// LinalgNorm computes a norm of vectors or matrices, by the number of dimensions.
 func LinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (*tensor.Tensor, error) {
 	const op = "linalg.norm"
 	s := within(c, op)
@@ -279,7 +279,7 @@ func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor
 		v := s.Float(value)
 		return s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, t, where, v) })
 	}
-	inverse = filled(inverse, s.Unsqueeze(s.Unsqueeze(singular, -1), -1), 0) // what there is of it has no norm
+	inverse = filled(inverse, s.Unsqueeze(s.Unsqueeze(singular, -1), -1), 0) // an inverse of a singular matrix has no norm
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -288,7 +288,7 @@ func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor
 	return s.finishedCast(out, s.Cast(filled(product, singular, math.Inf(1)), self.DType().ToReal()))
 }
 
-// tolerance is what singular values are compared with.
+// tolerance is the threshold for singular values.
 type tolerance struct{ atol, rtol *tensor.Tensor }
 
 // tolerances are given as numbers, of which either may be missing.

@@ -100,7 +100,7 @@ func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.
 	return s.finishedCast(out, s.Cast(inverse, self.DType()))
 }
 
-// firstZero counts the elements of each row up to the first that is 0, in int32; 0 where none is.
+// firstZero returns for each row the 1-based index of the first 0, as int32, or 0 without one.
 func (s *scope) firstZero(t *tensor.Tensor) *tensor.Tensor {
 	zero := s.Cast(s.Unary(s.C.LogicalNot, t), dtype.Int32)
 	first := s.Step(func() (*tensor.Tensor, error) { return s.C.Argmax(nil, zero, ops.Int(-1), false) })
@@ -208,7 +208,7 @@ func (s *scope) pivotsOf(a *tensor.Tensor) (diagonal, parity *tensor.Tensor) {
 	return s.diagonalOf(lu), parity
 }
 
-// Logdet is the logarithm of the determinant; NaN where that is negative.
+// Logdet returns the logarithm of the determinant; NaN for a negative one.
 func Logdet(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "logdet")
 	defer s.Close()

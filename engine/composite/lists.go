@@ -104,7 +104,7 @@ func (l *list) tensors(i int) []*tensor.Tensor {
 	return t
 }
 
-// results are what all items come to.
+// results returns the results of all items.
 func (l *list) results(f item) ([]*tensor.Tensor, error) {
 	if l.Err != nil {
 		return nil, l.Err
@@ -123,7 +123,7 @@ func (l *list) inPlace(f item) error { return l.write(f, l.Err == nil && l.apart
 // overwrite is inPlace of operators that only write: they have no result that could be computed before.
 func (l *list) overwrite(f item) error { return l.write(f, false) }
 
-// write tries items without elements, and computes them before the first one is written where they are apart.
+// write checks items on meta tensors, and computes all of them before the first one is written unless apart is set.
 func (l *list) write(f item, apart bool) error {
 	if l.Err != nil {
 		return l.Err
@@ -221,7 +221,7 @@ func (l *list) plain(t []*tensor.Tensor) bool {
 	})
 }
 
-// try returns an error for overlapping memory, and makes the call of an item that is on one device on tensors without elements.
+// try returns an error for overlapping memory, and calls an item on one device with meta tensors.
 func (l *list) try(f item, t []*tensor.Tensor, i int) {
 	l.disjoint(t)
 	probed := l.shared != nil && l.shared.Device() == t[0].Device() && !keyed([]*tensor.Tensor{l.shared}) && !l.shared.IsWrappedNumber()

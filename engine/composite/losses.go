@@ -39,7 +39,7 @@ func lose(c aten.Ctx, op string, average, reduce ops.Bool, reduction string, wor
 	return s
 }
 
-// reduced is the loss that is made of those of elements.
+// reduced applies the reduction to the losses of elements.
 func (s *losing) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
 	switch s.reduction {
 	case "mean":
@@ -196,7 +196,7 @@ func NnBinaryCrossEntropy(c aten.Ctx, self, target, weight *tensor.Tensor, avera
 	return s.reduced(s.times(each, weight))
 }
 
-// probabilities returns an error for elements that are not from 0 to 1, where they are known.
+// probabilities returns an error for elements outside of [0, 1], for tensors with data.
 func (s *losing) probabilities(name string, t *tensor.Tensor) {
 	if s.Err != nil || t.Numel() == 0 {
 		return
@@ -287,7 +287,7 @@ func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full b
 	return s.reduced(each)
 }
 
-// NnHingeEmbeddingLoss is self where the label is 1, and what margin exceeds it by where that is -1.
+// NnHingeEmbeddingLoss returns self where the label is 1, and max(0, margin - self) where it is -1.
 func NnHingeEmbeddingLoss(c aten.Ctx, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_hinge_embedding_loss", average, reduce, reduction)
 	defer s.Close()
@@ -330,7 +330,7 @@ func NnMultilabelSoftMarginLoss(c aten.Ctx, self, target, weight *tensor.Tensor,
 	return s.reduced(s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, each, []int64{-1}, false, dtype.None) }))
 }
 
-// NnCosineEmbeddingLoss wants the angle of vectors small where the label is 1, and large where that is -1.
+// NnCosineEmbeddingLoss penalizes large angles of vectors where the label is 1, and small ones where it is -1.
 func NnCosineEmbeddingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_cosine_embedding_loss", average, reduce, reduction)
 	defer s.Close()

@@ -175,7 +175,7 @@ func (s *losing) logSoftmax(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.LogSoftmax(nil, t, dim, dtype.None) })
 }
 
-// alongClasses is a weight of classes so that it broadcasts with self; nil without one.
+// alongClasses reshapes a weight of classes to broadcast with self; nil stays nil.
 func (s *losing) alongClasses(self, weight *tensor.Tensor, dim int64) *tensor.Tensor {
 	if weight == nil || s.Err != nil {
 		return nil
@@ -265,8 +265,8 @@ func NnMultiMarginLoss(c aten.Ctx, self, target *tensor.Tensor, p int64, margin 
 	return s.rows(each, target.Sizes())
 }
 
-// NnMultilabelMarginLoss is by how much each class of an example is not above each class that is none of its by 1. The list of an
-// example's classes ends before its first negative number.
+// NnMultilabelMarginLoss sums the margins by which each target class is not at least 1 above each other class. The list of target classes ends at the
+// first negative number.
 func NnMultilabelMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
 	s := lose(c, "nn_multilabel_margin_loss", average, reduce, reduction)
 	defer s.Close()

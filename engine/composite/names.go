@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// others stands in lists of names for the dimensions that the list does not mention.
+// others represents, in lists of names, the dimensions that the list does not mention.
 const others = "..."
 
 // Names are the names of the dimensions, "" for one without.

@@ -157,7 +157,7 @@ func PixelShuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor
 	return s.result(nil, s.laidLike(self, s.Reshape(parts, append(lead, channels, height*factor, width*factor)...)))
 }
 
-// PixelUnshuffle moves what PixelShuffle has moved back.
+// PixelUnshuffle reverses PixelShuffle.
 func PixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
 	const op = "pixel_unshuffle"
 	lead, n, err := image(op, self, "downscale_factor", factor)

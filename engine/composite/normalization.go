@@ -74,7 +74,7 @@ type normalized struct {
 	into, moved                  running
 }
 
-// write writes what running statistics have become: last, so that a call that fails changes nothing.
+// write stores the updated running statistics: last, so that a failing call changes nothing.
 func (s *scope) write(n normalized) {
 	if n.moved.mean == nil || s.Err != nil {
 		return
@@ -103,7 +103,7 @@ func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps floa
 	return normalized{result: s.Keep(result, err), mean: s.Keep(mean, nil), rstd: s.Keep(rstd, nil), variance: s.Keep(variance, nil)}
 }
 
-// withStatistics hands a result over, and its statistics in the dtype of the parameters, with other sizes; no gradient comes to them.
+// withStatistics returns a result, and its statistics in the dtype of the parameters, with other sizes and without gradients.
 func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DType, sizes ...int64) (a, b, c *tensor.Tensor, err error) {
 	list := []*tensor.Tensor{result, n.mean, n.rstd}
 	for i, t := range list[1:] {

@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// checkRunning returns an error for running statistics that are missing where they are used, or cannot be written where they change.
+// checkRunning returns an error for missing running statistics if they are used, and for read-only ones if they are updated.
 func (s *scope) checkRunning(r running, used bool) {
 	switch {
 	case used && (r.mean == nil || r.variance == nil):
@@ -40,7 +40,7 @@ func (s *scope) checkRunning(r running, used bool) {
 	}
 }
 
-// move makes running statistics that are nearer to those of a batch, each of which is of so many elements. Variances are those of the population.
+// move updates running statistics by those of a batch with the given number of elements. Variances are unbiased.
 func (s *scope) move(r running, n *normalized, elements, channels int64) {
 	if r.mean == nil || s.Err != nil {
 		return

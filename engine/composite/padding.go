@@ -92,7 +92,7 @@ func widths(pad []int64) (added, cut []int64) {
 	return added, cut
 }
 
-// bordered is a copy of t with a border of zeros, or without one where widths are negative, times a sign.
+// bordered copies t with a border of zeros, or, for negative widths, without one, times a sign.
 func (s *scope) bordered(t *tensor.Tensor, widths []int64, sign int64) *tensor.Tensor {
 	around := slices.Clone(widths)
 	for i := range around {
@@ -124,7 +124,7 @@ func bordersOf(mode string, n, before, after int64) (list []border) {
 	return slices.DeleteFunc(list, func(b border) bool { return b.width == 0 })
 }
 
-// lines are those of a border that has few: a copy goes along each of them, not from row to row for a few elements each.
+// lines splits a border of few lines, so that copies run along each of them, and not across rows of few elements.
 func (b border) lines(mode string) []border {
 	const few = 3
 	if b.width > few {

@@ -57,17 +57,17 @@ func NnAvgPool3d(c aten.Ctx, out, self *tensor.Tensor, kernel, stride, padding [
 	return avgPool(c, "nn_avg_pool3d", 3, out, self, kernel, stride, padding, ceil, includePad, divisor)
 }
 
-// AdaptiveAvgPool1d is the mean of each of so many windows of signals.
+// AdaptiveAvgPool1d returns the mean of each of the windows that cover signals.
 func AdaptiveAvgPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	return adaptiveAvgPool(c, "adaptive_avg_pool1d", 1, self, sizes)
 }
 
-// NnAdaptiveAvgPool2d is the mean of each of so many windows of images.
+// NnAdaptiveAvgPool2d returns the mean of each of the windows that cover images.
 func NnAdaptiveAvgPool2d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	return adaptiveAvgPool(c, "nn_adaptive_avg_pool2d", 2, self, sizes)
 }
 
-// NnAdaptiveAvgPool3d is the mean of each of so many windows of volumes.
+// NnAdaptiveAvgPool3d returns the mean of each of the windows that cover volumes.
 func NnAdaptiveAvgPool3d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
 	return adaptiveAvgPool(c, "nn_adaptive_avg_pool3d", 3, self, sizes)
 }
@@ -203,7 +203,7 @@ func lpPool(c aten.Ctx, op string, n int, self *tensor.Tensor, power float64, ke
 	for i := range n {
 		taps *= float64(kernel[i%len(kernel)])
 	}
-	// The root of 0 has no derivative: where it is 0, as behind a relu, nothing goes back.
+	// The root has no derivative at 0: the gradient there is 0.
 	sums := s.Mul(means, s.Float(taps))
 	none := s.Binary(c.Eq, sums, s.Float(0))
 	put := func(t *tensor.Tensor, value float64) *tensor.Tensor {

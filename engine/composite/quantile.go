@@ -118,8 +118,8 @@ func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, ski
 	if s.Err != nil {
 		return nil
 	}
-	// The rank of a fraction among the elements that count: all of them, or those that are not NaN. NaN come last, so that in
-	// a row with NaN that all count every rank is the last.
+	// The rank of a fraction among the counted elements: all of them, or those that are not NaN. NaNs are sorted last, so that in a row with NaN
+	// every rank is the last if all are counted.
 	nans := s.Keep(s.C.Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
 	top := s.Number(dtype.IntScalar(n - 1))
 	var ranks *tensor.Tensor

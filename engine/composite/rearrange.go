@@ -59,7 +59,7 @@ func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim op
 	return s.Last(func() (*tensor.Tensor, error) { return c.View(copied, sizes) })
 }
 
-// lined is a tensor and the dimension of it that is repeated: that of the flattened tensor where none is given.
+// lined returns a tensor and its repeated dimension, by default that of the flattened tensor.
 func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, error) {
 	if dim.IsNone() {
 		return s.Reshape(self, self.Numel()), 0, s.Err
@@ -71,7 +71,7 @@ func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, er
 	return self, at, err
 }
 
-// RepeatInterleaveTensor repeats every element of a dimension as often as the vector repeats says.
+// RepeatInterleaveTensor repeats every element of a dimension by the counts in the vector repeats.
 func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.Int, outputSize ops.Int) (*tensor.Tensor, error) {
 	const op = "repeat_interleave"
 	s := within(c, op)

@@ -43,7 +43,7 @@ func recurring(c aten.Ctx, op, cells string, params []*tensor.Tensor, biases boo
 	return n
 }
 
-// directions are how many times each layer goes through the steps.
+// directions returns the number of directions of each layer.
 func (n *network) directions() int64 {
 	if n.twice {
 		return 2
@@ -281,7 +281,7 @@ func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, state
 	return n.Step(func() (*tensor.Tensor, error) { return n.C.Addmm(nil, bias, data, turned, one, one) }), stateBias
 }
 
-// checked returns an error for parameters of other sizes than the states ask for.
+// checked returns an error for parameters with sizes that do not match the states.
 func (n *network) checked(features, width, units int64, w weights) {
 	if n.Err == nil && w.projection == nil && width != units {
 		n.Failf("states and cells must have the same sizes, but those of hx have %d and %d units", width, units)

@@ -5,7 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// walking goes through the steps of a layer by operators that have derivatives of any order: what NnRecurrence does at once, and projections.
+// walking runs the steps of a layer by operators with derivatives of any order, and with projections; NnRecurrence runs them in one launch.
 type walking struct {
 	*scope
 	weight, bias, projection *tensor.Tensor // weight and projection transposed

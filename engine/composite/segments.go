@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// segmentKinds are what segment_reduce can do, with what scatter_reduce calls it, and the result of no elements.
+// segmentKinds maps the reductions of segment_reduce to those of scatter_reduce, and to the result for no elements.
 var segmentKinds = map[string]struct {
 	scatter string
 	nothing dtype.Scalar

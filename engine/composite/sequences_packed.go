@@ -24,7 +24,7 @@ func (s *scope) counts(t *tensor.Tensor, name string) []int64 {
 	return list
 }
 
-// falling are counts that are positive, none of them larger than the one before, and their sum.
+// falling returns counts, which must be positive and not increase, and their sum.
 func (s *scope) falling(t *tensor.Tensor, name string) (list []int64, sum int64) {
 	list = s.counts(t, name)
 	for i, n := range list {

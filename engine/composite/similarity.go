@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// CosineSimilarity is the product of two tensors along dim, divided by their lengths, which count as eps where they are smaller.
+// CosineSimilarity returns the dot product of two tensors along dim, divided by their norms, each at least eps.
 func CosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
 	const op = "cosine_similarity"
 	d, err := c.ResultType(x1, x2)
@@ -31,7 +31,7 @@ func CosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64)
 			return c.LinalgVectorNorm(nil, t, dtype.FloatScalar(2), []int64{dim}, true, dtype.None)
 		})
 		norm = s.Step(func() (*tensor.Tensor, error) { return c.Clone(norm, shape.Preserve) })
-		// Gradients are those of the norm also where it is raised.
+		// Gradients are those of the norm, even where it is clamped.
 		s.Do(func() error {
 			_, err := c.Recorded(false).ClampMin(norm, norm, least)
 			return err

@@ -150,9 +150,8 @@ func SignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string
 	return nil, status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", op, mode)
 }
 
-// Istft finds the signal of a short-time Fourier transform: the transforms back of its columns are added up where they belong,
-// times the window, and divided by the sum of the squares of the windows. After D. Griffin and J. Lim, Signal estimation from
-// modified short-time Fourier transform (1984).
+// Istft inverts the short-time Fourier transform: the inverse transforms of its columns, times the window, are overlap-added, and divided by the sum
+// of the squared windows. After D. Griffin and J. Lim, Signal estimation from modified short-time Fourier transform (1984).
 func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
 	const op = "istft"
 	hop, width := hopLength.Or(nFft/4), winLength.Or(nFft)

@@ -39,7 +39,7 @@ type Device struct {
 	Index int16
 }
 
-// None asks for the device that the call implies: that of an operand, or the default one.
+// None is the device that the call implies: that of an operand, or the default one.
 var None = Device{NoType, -1}
 
 // Host is the CPU.
@@ -82,7 +82,7 @@ func Parse(s string) (Device, error) {
 type Backend struct {
 	Count   func() int
 	Absence func() string // the reason why there are none, for users
-	Current func() int    // the index that is meant where none is given
+	Current func() int    // the default index
 
 	Synchronize func(op string, d Device) error           // nil where no work waits
 	Memory      func(op string, d Device) (Memory, error) // nil if the device shares the CPU's memory
@@ -109,7 +109,7 @@ func init() {
 // Register makes b the backend of a type. Call it from init.
 func Register(t Type, b Backend) { backends[t] = b }
 
-// Current is the index that is meant of a type where none is given; -1 where devices have none.
+// Current returns the default index of a device type, or -1 for types without an index.
 func Current(t Type) int {
 	if f := backends[t].Current; f != nil {
 		return f()

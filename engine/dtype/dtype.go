@@ -74,7 +74,7 @@ const (
 var All = [Count]DType{Bool, Uint8, Int8, Int16, Int32, Int64, Uint16, Uint32, Uint64, Float16, BFloat16, Float32, Float64, Complex64, Complex128, Complex32,
 	BComplex32}
 
-// What there is to know of a dtype. Numbers of dtypes are names: nothing follows from their order.
+// The properties of a dtype. The numbers of dtypes are names: their order has no meaning.
 type facts struct {
 	name     string
 	size     int64
@@ -128,7 +128,7 @@ var rows = func() (r [named]uint8) {
 	return r
 }()
 
-// Row is the dtype's place in All, Count where it has none.
+// Row returns the dtype's index in All, or Count for others.
 func (d DType) Row() int { return int(rows[d]) }
 
 // IsQuantized reports whether d is one of the quantized types.

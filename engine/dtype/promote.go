@@ -68,7 +68,7 @@ func joinIntegral(a, b DType) DType {
 	return wideSigned[b]
 }
 
-// wideSigned are the dtypes with a sign that hold an integer dtype without one.
+// wideSigned maps unsigned dtypes to the signed ones that hold their values.
 var wideSigned = map[DType]DType{Uint8: Int16, Uint16: Int32, Uint32: Int64, Uint64: Float64}
 
 func wider(a, b DType) DType {

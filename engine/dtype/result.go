@@ -33,7 +33,7 @@ func SetDefault(d DType) bool {
 	return true
 }
 
-// Rank says how much weight an operand has in promotion.
+// Rank is the priority of an operand in promotion.
 type Rank uint8
 
 // An operand with dimensions outweighs a zero-dimensional one, and that outweighs a plain number, of the same category.

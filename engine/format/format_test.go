@@ -123,7 +123,7 @@ func load(t *testing.T, file string, into any) {
 	require.NoError(t, json.Unmarshal(b, into))
 }
 
-// The tables hold what PyTorch 2.15 prints.
+// The tables hold the output of PyTorch 2.15.
 func TestTensors(t *testing.T) {
 	var rows []struct {
 		array

@@ -23,7 +23,7 @@ type Attributes struct {
 	Layout       string   // as in layout=torch.sparse_coo; empty for strided
 	GradFn       string   // as in grad_fn=<AddBackward0>
 	RequiresGrad bool     // printed when there is no GradFn
-	Names        []string // dimension names, "" for a dimension without one
+	Names        []string // dimension names, "" for an unnamed dimension
 }
 
 const prefix = "tensor("

@@ -161,7 +161,7 @@ func (p *pushed) run(c aten.Ctx, change func(i int, t *tensor.Tensor) *tensor.Te
 	return made
 }
 
-// primals makes the call without tangents.
+// primals runs the call without tangents.
 func (p *pushed) primals() []*tensor.Tensor {
 	return p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primal(t) })
 }
@@ -175,7 +175,7 @@ func (p *pushed) fixed(t *tensor.Tensor) bool {
 // give makes pairs of primals and tangents the results of the call. A tangent is nil if a result has none. Results that were written in place stay
 // the caller's tensors.
 func (p *pushed) give(primals, tangents []*tensor.Tensor) {
-	// All are made before one is a result: an error would leave those before it to nobody.
+	// All are created before one is a result: otherwise an error would leak those before it.
 	all := make([]*tensor.Tensor, len(primals))
 	for k, primal := range primals {
 		if primal == nil || k >= len(tangents) || tangents[k] == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// recorded is a call that is recorded by itself, for what reverse differentiation makes of it.
+// recorded is a call with a separate autograd graph, for reverse-mode differentiation of it.
 type recorded struct {
-	c        aten.Ctx // in which calls are recorded, whatever the thread's modes say
+	c        aten.Ctx // with grad mode on, whatever the thread's mode is
 	create   bool     // the autograd graph continues before the call, and the derivatives are recorded, too
 	values   bool     // that of the results does, not of tangents alone
 	inputs   []*tensor.Tensor

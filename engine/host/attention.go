@@ -109,7 +109,7 @@ type attention struct {
 	moves       []motion
 }
 
-// motion is how an address goes from head to head.
+// motion is the stride of an address between heads.
 type motion struct {
 	of    func(*attentionArgs) *uintptr
 	sizes []int64 // of the leading dimensions

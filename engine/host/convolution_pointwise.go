@@ -49,7 +49,7 @@ func (c *convolver) pointwise() bool {
 	return true
 }
 
-// pixels are the elements of a tensor's channels behind one another: so many of each example.
+// pixels are the contiguous elements of a tensor's channels: a number of them for each batch element.
 type pixels struct {
 	t                          *tensor.Tensor
 	examples, count            int64

@@ -41,7 +41,7 @@ func distance(op string, w launch.Distance) error {
 	return nil
 }
 
-// pairs runs a kernel over the rows of A, each to those that come after it.
+// pairs runs a kernel over each row of A with all later rows.
 func pairs(fn uintptr, w launch.Distance) {
 	rows, width := w.A.Sizes()[0], w.A.Sizes()[1]
 	parallel.For(rows, max(Grain/max(rows*width, 1), 1), func(begin, end int64) {

@@ -106,7 +106,7 @@ func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, o
 	return nil
 }
 
-// once has a loop see once what all operands repeat.
+// once reduces the loop to one iteration of the dimensions that all operands repeat.
 func once(l *kernel.Loop) {
 	for d := range l.Ndim {
 		repeated := true

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// tasks do what there is to do for matrices that are not empty.
+// tasks maps tasks to functions for matrices that are not empty.
 var tasks = map[launch.Task]func(w *matrixWork){
 	launch.FactorLU:        (*matrixWork).factorLU,
 	launch.Invert:          (*matrixWork).invert,

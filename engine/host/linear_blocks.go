@@ -61,7 +61,7 @@ func blocksOf(d dtype.DType, shared bool) blocks {
 	return blocks{d, d.Size(), panelKernel.Row(d), triangleKernel.Row(d), exchangeKernel.Row(d), gemmKernel.Row(d), threads, share}
 }
 
-// part is so many rows and columns of b from row i and column j on.
+// part returns the given number of rows and columns of b, from row i and column j on.
 func (k *blocks) part(b block, i, j, rows, cols int64) block {
 	return block{unsafe.Add(b.at, (i*b.row+j*b.column)*k.size), rows, cols, b.row, b.column}
 }
@@ -74,7 +74,7 @@ func (k *blocks) width(n, threads int64) int64 {
 	}
 	parts := threads
 	if threads > 1 {
-		parts *= 2 // a thread that comes late leaves more to the others
+		parts *= 2 // late threads leave more to the others
 	}
 	each := (n + parts - 1) / parts
 	return (each + blockWidth - 1) / blockWidth * blockWidth
@@ -164,7 +164,7 @@ func (k *blocks) solve(a, b block, upper, unit bool) {
 	k.solve(behind, second, upper, unit)
 }
 
-// solveEach is solve for so many small matrices and right-hand sides, each so many elements from the one before it.
+// solveEach is solve for a batch of small matrices and right-hand sides with the given strides.
 func (k *blocks) solveEach(batch int64, a, b block, aStep, bStep int64, upper, unit bool) {
 	p := kernel.LU{A: uintptr(a.at), B: uintptr(b.at), M: a.rows, N: b.cols, ARow: a.row, ACol: a.column, BRow: b.row, BCol: b.column, Batch: batch, AStep: aStep, BStep: bStep}
 	if upper {
@@ -226,7 +226,7 @@ func (k *blocks) backward(lu, b block, pivots []int32) {
 	k.solve(lu, b, true, false)
 }
 
-// invert writes the inverse to a, which is what factor made of it, by way of memory for as much.
+// invert overwrites a, the result of factor, with the inverse. It uses memory of the same size.
 func (k *blocks) invert(a, memory block, pivots []int32) {
 	n := a.rows
 	clear(unsafe.Slice((*byte)(memory.at), n*n*k.size))

@@ -52,7 +52,7 @@ func (w *matrixWork) factorCholesky() {
 	})
 }
 
-// notPositive is the order of the first leading minor of a matrix that is not positive, of which OpenBLAS, that said info, does not see NaN.
+// notPositive returns the order of the first leading minor of a matrix that is not positive. OpenBLAS returned info, which ignores NaN.
 func (w *matrixWork) notPositive(i, info int64) int64 {
 	at, step := w.address(w.A, i), (w.n+1)*w.d.Size()
 	for k := range w.n {
@@ -85,7 +85,7 @@ func (w *matrixWork) factorQR() {
 	w.householder(2*w.m*w.n*min(w.m, w.n), "geqrf", 2, 4, 5, blas.Int(w.m), blas.Int(w.n), blas.At(nil), blas.Int(w.m), blas.At(nil), blas.At(nil), blas.Int(0), blas.Int(0))
 }
 
-// reflections is the number of reflections that Q is made of.
+// reflections returns the number of reflections in Q.
 func (w *matrixWork) reflections() blas.Argument { return blas.Int(w.Values.Numel() / w.batch) }
 
 // realOr is the first name for real numbers, the second for complex ones.

@@ -150,7 +150,7 @@ func (w *matrixWork) leastSquares() {
 	})
 }
 
-// roomsByDivision asks gelsd for its memory, and for that of its real numbers and of its integers, whose lengths it does not take.
+// roomsByDivision queries gelsd for the sizes of its workspace, and of those of real numbers and of integers, whose lengths are not arguments.
 func (w *matrixWork) roomsByDivision(name string, arguments []blas.Argument) (rooms, more []int64) {
 	const answer = 16
 	memory := w.bytes(3 * answer)

@@ -30,7 +30,7 @@ func (w *matrixWork) each(work int64, bytes []int64, made func(memory []unsafe.P
 	w.inParts(1, work, bytes, made)
 }
 
-// inParts is each for tasks with so many parts for every matrix.
+// inParts is each for tasks with several parts per matrix.
 func (w *matrixWork) inParts(parts, work int64, bytes []int64, made func(memory []unsafe.Pointer) worker) {
 	workers := make(chan worker, min(int64(parallel.Threads()), w.batch*parts))
 	for range cap(workers) {
@@ -225,7 +225,7 @@ func (w *matrixWork) turned() blas.Argument {
 	return blas.Letter('T')
 }
 
-// side is the letter of the side that A stands on.
+// side returns the letter of the side of A.
 func (w *matrixWork) side() blas.Argument {
 	if w.Right {
 		return blas.Letter('R')

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// Products are cut into tiles of at least so many rows and columns, by their shape alone, so that results are the same
-	// for any number of threads.
+	// Products are split into tiles of at least this size, by their shape alone, so that results are the same for any number of threads.
 	tileRows, tileColumns = 64, 512
 	// tileParts is the number of tiles that large products are cut into along rows and columns; BLAS's own blocks are multiples
 	// of the least tiles too.

@@ -45,8 +45,8 @@ var (
 	bfloat16GemmKernel, bfloat16GemmDotsKernel = kernel.Get("gemm_bfloat16"), kernel.Get("gemm_dots_bfloat16")
 )
 
-// productKernelOf picks the kernels for so many multiplications of dtype d; there are no dots of complex numbers. The
-// instructions for bfloat16 take subnormal numbers for zeros, which small products keep, as PyTorch's do.
+// productKernelOf returns the kernels for a number of multiplications of dtype d; there are no dot products of complex numbers. The instructions for
+// bfloat16 flush subnormal numbers to zero; small products preserve these, as in PyTorch.
 func productKernelOf(d dtype.DType, work int64) productKernel {
 	k := productKernel{gemmKernel.Row(d), dotsKernel.Row(d), d}
 	switch {
@@ -108,7 +108,7 @@ func (s *products) multiplyBlocks(w launch.Product) {
 	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(run, unsafe.Pointer(&p)) })
 }
 
-// readsAlong reports whether dots of so many rows of depth elements are no slower than packing is.
+// readsAlong reports whether dot products of rows of depth elements are at least as fast as packing.
 func (k productKernel) readsAlong(rows, depth int64, d dtype.DType) bool {
 	steps := int64(alongSteps)
 	if k.left == d && d.Size() == 2 {
@@ -146,7 +146,7 @@ func readable(a matrices, columns, size int64) bool {
 	return a.row == 1 && (columns <= patient || a.column*size%cachePage != 0)
 }
 
-// productParts is the number of blocks to cut each matrix of a batch into, which take so many multiplications each.
+// productParts returns the number of blocks to split each matrix of a batch into, by the number of multiplications.
 func productParts(batch, work int64) int64 {
 	threads := int64(parallel.Threads())
 	if threads == 1 {
@@ -155,7 +155,7 @@ func productParts(batch, work int64) int64 {
 	return min((threads*blocksPerThread+batch-1)/batch, work/productGrain)
 }
 
-// partOf is the extent of a part of n of which there are so many, a multiple of the least.
+// partOf returns the length of one of `parts` parts of n, rounded up to a multiple of least.
 func partOf(n, parts, least int64) int64 {
 	part := (n + parts - 1) / parts
 	return (part + least - 1) / least * least

@@ -50,7 +50,7 @@ func packQuantized(op string, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return packed, nil
 }
 
-// pastColumns is how far beyond the last column the kernels may read what there is for each.
+// pastColumns is how far the kernels may read per-column arrays beyond the last column.
 const pastColumns = 64
 
 // quantizedProduct multiplies matrices of integers that represent numbers.

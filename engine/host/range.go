@@ -22,7 +22,8 @@ type rangeArgs struct {
 	start, step, stop [2]float64
 }
 
-// fillRange computes the elements of a sequence straight into the result, or in a contiguous copy where it has gaps or consists of powers of another dtype.
+// fillRange computes the elements of a sequence directly in the result, or in a contiguous temporary if it has gaps or consists of powers of another
+// dtype.
 func fillRange(op string, w launch.Range) error {
 	t, d := w.To, w.To.DType()
 	if w.Base != nil {

@@ -69,7 +69,7 @@ func stretches(batches []int64, reverse bool) []stretch {
 	return list
 }
 
-// recurring is the work on a layer: k is a step of it, with what all steps share.
+// recurring is the state of a layer: k is a step of it, with the arguments that all steps share.
 type recurring struct {
 	owner.Scope
 	w             launch.Recurrence
@@ -150,7 +150,7 @@ func row(t *tensor.Tensor, i int64) uintptr {
 	return at(t, i*t.Sizes()[1])
 }
 
-// either is a row of t, or, where that is -1, of other.
+// either returns the address of row i of t, or, if i is -1, of row j of other.
 func either(t *tensor.Tensor, i int64, other *tensor.Tensor, j int64) uintptr {
 	if i < 0 {
 		return row(other, j)
@@ -158,7 +158,7 @@ func either(t *tensor.Tensor, i int64, other *tensor.Tensor, j int64) uintptr {
 	return row(t, i)
 }
 
-// rowsOf are rows of a matrix from i on, or, where that is -1, of other from j on.
+// rowsOf returns rows of a matrix from i on, or, if i is -1, of other from j on.
 func rowsOf(t *tensor.Tensor, i int64, other *tensor.Tensor, j, rows int64) []byte {
 	if i < 0 {
 		t, i = other, j

@@ -13,7 +13,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// matrix has what each element is made of.
+// matrix returns the weights of source elements for each element.
 func (t *taps) matrix() map[[2]int64]float64 {
 	m := map[[2]int64]float64{}
 	for i := range t.outputs {

@@ -19,7 +19,7 @@ const (
 	sortSlab, leastSorted = 1 << 20, 16
 )
 
-// sort runs a sorting kernel on the lines of a tensor, on some after the others where they have to be copied.
+// sort runs a sorting kernel on the lines of a tensor, in blocks if they have to be copied.
 func sort(op string, w launch.Sorting) error {
 	if w.In.Numel() == 0 || w.Keep == 0 {
 		return nil

@@ -30,7 +30,7 @@ var (
 const (
 	maxPlaceDims = 64 // LT_DIMS of abi.h
 
-	// A bucket of a sort has about so many entries, and there are at most so many buckets.
+	// The approximate number of entries in a bucket of a sort, and the largest number of buckets.
 	bucketEntries = 1 << 10
 	bucketBits    = 11
 )

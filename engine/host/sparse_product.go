@@ -55,7 +55,7 @@ type spgemmArgs struct {
 	log, begin, end, found, failed, bad                            int64
 }
 
-// What can be wrong with indices.
+// The errors in indices.
 const (
 	wrongCompressed = 1
 	wrongPlain      = 2
@@ -160,7 +160,7 @@ func sampled(op string, w launch.Sampled) error {
 	return nil
 }
 
-// sparseSum adds two sparse matrices: first it counts what their rows have.
+// sparseSum adds two sparse matrices: it first counts the entries of each row.
 func sparseSum(op string, w launch.SparseSum) (launch.CSR, error) {
 	d := w.A.Values.DType()
 	fn, err := spaddKernel.For(op, d)

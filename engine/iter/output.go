@@ -13,10 +13,10 @@ import (
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
-// Sharing says which memory an output may have in common with the inputs.
+// Sharing is the memory that an output may share with the inputs.
 type Sharing uint8
 
-// What may be shared.
+// The memory that may be shared.
 const (
 	Apart           Sharing = iota // nothing
 	InPlace                        // all of an input, element for element
@@ -67,7 +67,7 @@ func (o *Output) Broadcast(inputs ...*tensor.Tensor) (err error) {
 		}
 		return o.open(inputs)
 	}
-	// What open would come to after its choices, which small calls notice.
+	// The result of open for its defaults, which speeds up small calls.
 	o.To, err = tensor.EmptyStrided(o.Op, o.Sizes, o.Strides, o.DType, o.Device)
 	return err
 }
@@ -399,7 +399,7 @@ func Fits(op string, out *tensor.Tensor, sizes []int64) error {
 	return nil
 }
 
-// Fillable returns an error for read-only memory. Elements may share memory where all are given the same value.
+// Fillable returns an error for read-only memory. Elements may overlap if all are assigned the same value.
 func Fillable(op string, t *tensor.Tensor) error {
 	if t.Storage().ReadOnly() {
 		return status.Runtimef("%s: the written-to tensor is read-only memory of another owner; clone() it first", op)

@@ -125,7 +125,7 @@ func TestInvalidOutputsAreRejected(t *testing.T) {
 	assert.Equal(t, []int64{2}, huge.Out.Sizes())
 }
 
-// Of two outputs, neither changes where one is rejected.
+// If one of two outputs is rejected, neither changes.
 func TestTwoOutputs(t *testing.T) {
 	base := zeros(t, dtype.Float32, 8)
 	low, high := view(t, base, []int64{2}, []int64{1}, 0), view(t, base, []int64{2}, []int64{1}, 2)

@@ -89,7 +89,7 @@ func shares(op string) error {
 	return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
 }
 
-// Overlaps reports whether any byte belongs to both tensors, which share a storage.
+// Overlaps reports whether any byte is shared by both tensors, which have one storage.
 func Overlaps(a, b *tensor.Tensor) bool { return overlap(regionOf(a), regionOf(b)) }
 
 func overlap(a, b region) bool {

@@ -92,7 +92,7 @@ func LayReduction(l *kernel.Reduction, w launch.Reduction) (outputs, count int64
 		return outputs, count
 	}
 	if count == 0 {
-		reduced = dimList{{}} // nobody walks the other sizes, however large they are
+		reduced = dimList{{}} // the other sizes are not visited, however large they are
 	}
 	l.In, l.Totals, l.Pieces, l.Base, l.Count = uintptr(in.Data()), 0, 0, 0, count
 	l.Memory, l.Compute = in.DType(), w.Compute

@@ -29,7 +29,7 @@ func TestResultsArriveForAnyStackDepth(t *testing.T) {
 	runtime.KeepAlive(pivots)
 }
 
-// below calls do from so many calls further down the stack.
+// below runs f at the given stack depth.
 //
 //go:noinline
 func below(depth int, do func() int64) int64 {

@@ -19,7 +19,7 @@ type Convolution struct {
 	Axes                                            [C.LT_AXES]Axis
 }
 
-// ConvolutionTurn lays weights out for images that are made of results; it mirrors lt_convolution_turn.
+// ConvolutionTurn transposes weights for images computed from results; it mirrors lt_convolution_turn.
 type ConvolutionTurn struct {
 	From, To                             uintptr
 	Rows, Channels, RowStep, ChannelStep int64

@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// FFTPlan asks for the plan of a Fourier transform; it mirrors lt_fft_plan.
+// FFTPlan holds the arguments for the plan of a Fourier transform; it mirrors lt_fft_plan.
 type FFTPlan struct {
 	Plan, Own, Shared                uintptr
 	N, Real, Adjacent                int64

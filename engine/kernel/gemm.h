@@ -35,8 +35,8 @@ typedef struct {
   int32_t dtype;  // of c
 } lt_gemm_quantized;
 
-// A k by n matrix of int8 that is packed for products; bytes is how many packed has, which is not
-// written where it is NULL.
+// A k by n matrix of int8 to pack for products; bytes is the size of packed, which is not written
+// if it is NULL.
 typedef struct {
   uintptr_t b, packed;
   int64_t n, k, b_row, b_col, bytes;

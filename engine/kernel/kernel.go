@@ -96,7 +96,7 @@ type Kernel struct {
 	Whole     bool
 	Fixed     uint8
 	float8    bool                     // eight-bit floats are computed on in float32
-	rows      [dtype.Count + 1]uintptr // the last one represents dtypes that no kernel knows
+	rows      [dtype.Count + 1]uintptr // the last one is for dtypes without kernels
 	tiny      [dtype.Count + 1]Tiny
 }
 
@@ -138,7 +138,7 @@ func (k *Kernel) Lacks(op string, d dtype.DType) error {
 	return status.NotImplementedf("%s: not implemented for dtype %v", op, d)
 }
 
-// Compute is the dtype in which the kernel works on d: d itself where it has a row for it, and d.Compute() elsewhere.
+// Compute returns the dtype in which the kernel computes for d: d itself if it has a row for it, and d.Compute() otherwise.
 func (k *Kernel) Compute(d dtype.DType) dtype.DType {
 	if k.Has(d) {
 		return d
@@ -273,8 +273,8 @@ var (
 	escaped unsafe.Pointer
 )
 
-// Call runs a kernel that takes one argument structure, which holds no Go pointers: its address goes through as a number, which spares
-// cgo's search for such pointers.
+// Call runs a kernel with one argument structure, which must not contain Go pointers: its address is passed as a number, which avoids cgo's pointer
+// checks.
 func Call(fn uintptr, args unsafe.Pointer) {
 	if fn == 0 {
 		panic("a kernel is called for a dtype that it has no function for")

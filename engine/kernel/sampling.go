@@ -5,7 +5,7 @@ import "C"
 
 import "unsafe"
 
-// Sample takes values from images where a grid says; it mirrors lt_sample.
+// Sample holds the arguments of grid sampling; it mirrors lt_sample.
 type Sample struct {
 	Image, Grid, Along, Values, Slope, Room                                uintptr
 	Bytes, Units, Begin, End, Channels, Points, Dims, Mode, Padding, Align int64

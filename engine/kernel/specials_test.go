@@ -61,8 +61,8 @@ func evaluate(t *testing.T, tier *table, k *Kernel, inputs ...float64) float64 {
 	return first
 }
 
-// NaN comes out wherever it goes in, save for the kernels whose meaning is to answer it, that ignore an operand, or that sum
-// over as many terms as their parameters say, which are none here; polynomials of degree 0, and derivatives that are constant there, ignore one too.
+// NaN operands propagate, except in kernels that test for NaN, that ignore an operand, or that sum over a number of terms from their parameters,
+// which is 0 here; polynomials of degree 0, and constant derivatives, also ignore NaN.
 func TestNaNPropagates(t *testing.T) {
 	answers := []string{"fmax", "fmin", "nan_to_num", "hypot", "pow", "copysign", "sign", "heaviside", "relu", "nextafter_bits", "mvlgamma",
 		"prelu", "closed_gradient", "open_gradient", "hardswish_gradient"}
@@ -82,8 +82,8 @@ func TestNaNPropagates(t *testing.T) {
 	}
 }
 
-// Where a function is finite does not depend on the tier: not at the ends of the range either, where the parts overflow that products are
-// made of without FMA, nor at the largest numbers with finite exponentials.
+// The set of arguments with finite results does not depend on the tier: neither at the ends of the range, where the parts of products without FMA
+// overflow, nor at the largest numbers with finite exponentials.
 func TestTiersAgreeOnFiniteResults(t *testing.T) {
 	edges := []float64{math.MaxFloat64, 0x1.fffffffffffffp+1022, 0x1.fffffff8p+1023, 0x1.ffffffp+1023, 1.3442e300, 1e300, 0x1p513, 0x1.fffffffffffffp+511, 0x1p500,
 		745, 709.7, 709, 699.9, 691.5, 0x1p27, 0x1p-27, 1e-300, 2.2486e-308, 0x1p-1022, 0x1.8p-1023, 5e-324}

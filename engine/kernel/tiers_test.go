@@ -128,7 +128,7 @@ func number(r *rand.Rand, exponents float64) float64 {
 // reach is the number of positions that the index of a kernel names.
 const reach = 40
 
-// indices returns numbers of which some name a position and some, where asked for, do not.
+// indices returns numbers some of which are valid positions and, if wrong is set, some are not.
 func indices(r *rand.Rand, elements int64, wrong bool) []byte {
 	bytes := make([]byte, max(elements*8, 8))
 	for at := 0; at < len(bytes); at += 8 {

@@ -31,7 +31,7 @@ type Device struct {
 
 	Product          func(op string, w Product) error
 	QuantizedProduct func(op string, w QuantizedProduct) error
-	PackQuantized    func(op string, b *tensor.Tensor) (*tensor.Tensor, error) // what QuantizedProduct may have as Packed
+	PackQuantized    func(op string, b *tensor.Tensor) (*tensor.Tensor, error) // packs B for QuantizedProduct
 	Dot              func(op string, w Dot) error
 	Distance         func(op string, w Distance) error
 	Convolution      func(op string, w Convolution) error

@@ -109,7 +109,7 @@ func sliced(t *testing.T, x *tensor.Tensor) *tensor.Tensor {
 	return v
 }
 
-// Meta does no work, and rejects what would depend on values by the name of the operator.
+// Meta computes nothing, and returns an error with the operator's name for results that depend on values.
 func TestMetaRejectsResultsThatDependOnValues(t *testing.T) {
 	x, err := tensor.Empty("test", []int64{1}, dtype.Float32, device.Device{Type: device.Meta, Index: -1})
 	x = made(t, x, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// devices is the table, and registered has the types that somebody has registered functions for.
+// devices is the table, and registered lists the device types with registered functions.
 var (
 	devices    [device.TypeCount]*Device
 	registered [device.TypeCount]bool

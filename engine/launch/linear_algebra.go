@@ -12,13 +12,13 @@ type LinearAlgebra struct {
 	Values *tensor.Tensor // a vector for each matrix: scales of reflections, eigenvalues, or singular values, which are real
 	Pivots *tensor.Tensor // int32, counted from 1
 	Rank   *tensor.Tensor // int64, one for each matrix
-	Info   *tensor.Tensor // int32, one for each matrix: 0, what LAPACK says, or NotFinite
+	Info   *tensor.Tensor // int32, one for each matrix: 0, LAPACK's info, or NotFinite
 
 	Upper     bool // the triangle that A has, or is to have
 	Right     bool // A is on the right of the unknown, or of the other factor
-	Adjoint   bool // A is taken transposed, and conjugated where it is complex
+	Adjoint   bool // A is transposed, and conjugated if it is complex
 	Unit      bool // the diagonal of A counts as ones
-	Factored  bool // A, to be solved with, is what FactorLU made of it, with Pivots
+	Factored  bool // A, to be solved with, was factored by FactorLU, with Pivots
 	Hermitian bool // A equals its adjoint, rather than its transpose
 	Driver    Driver
 	Cutoff    float64 // of singular values, relative to the largest; negative for the dtype's precision
@@ -41,8 +41,8 @@ const (
 	FormQ                       // A becomes Q
 	ApplyQ                      // B becomes Q B or B Q
 	EigenHermitian              // Values, and vectors in A where V is A
-	EigenGeneral                // complex Values, and V where it is not nil; A is lost
-	SingularValues              // Values, and U and V where they are not nil; A is lost
+	EigenGeneral                // complex Values, and V unless it is nil; A is overwritten
+	SingularValues              // Values, and U and V unless they are nil; A is overwritten
 	FactorLDL                   // A = L D L^T or L D L^H, with Pivots
 	SolveLDL                    // the same A X = B
 	LeastSquares                // the X of smallest |A X - B|, by Driver; A is lost

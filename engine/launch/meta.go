@@ -94,6 +94,6 @@ func drawMeta(_ string, w Drawing) error {
 	return w.From.Check(w.To.DType(), each)
 }
 
-// Known reports whether the elements of t have values: those of meta tensors have none. Operators ask where they check values that their results do
-// not depend on.
+// Known reports whether the elements of t have values, which those of meta tensors lack. Operators call it before they check values on which their
+// results do not depend.
 func Known(t *tensor.Tensor) bool { return t.Device().Type != device.Meta }

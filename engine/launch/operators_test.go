@@ -98,7 +98,7 @@ func TestOperatorsTouchNoBytes(t *testing.T) {
 	}
 }
 
-// A device goes by what work says: it uses nothing of another device.
+// A device uses only the arguments of a launch, and nothing of another device.
 func TestDevicesAreIndependent(t *testing.T) {
 	for folder, other := range map[string]string{"../../cuda": "engine/host", "../host": "libtensor/cuda"} {
 		paths, err := filepath.Glob(folder + "/*.go")

@@ -16,7 +16,7 @@ type Sampling struct {
 	AlignCorners                       bool
 }
 
-// SampleModes and SamplePaddings have the numbers of what PyTorch calls so.
+// SampleModes and SamplePaddings list PyTorch's names in the order of their numbers.
 var (
 	SampleModes    = []string{"bilinear", "nearest", "bicubic"}
 	SamplePaddings = []string{"zeros", "border", "reflection"}

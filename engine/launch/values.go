@@ -88,8 +88,8 @@ func WriteFloats(op string, t *tensor.Tensor, set func([]float64)) error {
 	return On(t).Write(op, Writing{To: t, Set: func(bytes []byte) { set(view[float64](bytes)) }})
 }
 
-// RowMajor keeps t with its elements in row-major order and in dtype d: t itself where it is that already, and otherwise a copy. Compositions
-// come with tensors of any layout.
+// RowMajor returns t in row-major order and in dtype d: t itself if it is so already, and otherwise a copy. Composite operators pass tensors of any
+// layout.
 func RowMajor(s *owner.Scope, t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err == nil && t.Layout() != tensor.Strided {
 		s.Fail(status.NotImplementedf("%s is not implemented for %v tensors; to_dense() converts", s.Op, t.Layout()))

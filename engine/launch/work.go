@@ -90,9 +90,9 @@ type Lanes struct {
 	Outer, N, Inner        int64
 }
 
-// Sorting runs a sorting kernel on every line of In along Dim, of which Keep elements and where they were are written to Values and
-// Indices, of In's shape with Keep in place of Dim's size. Values may be In. The kernel needs scratch for some entries, for which it may
-// use the memory of Indices too; where Shared is set, other threads may write to that meanwhile.
+// Sorting runs a sorting kernel on every line of In along Dim. It writes Keep elements and their indices to Values and Indices, of In's shape with
+// Keep in place of Dim's size. Values may be In. The kernel needs scratch memory for some entries, for which it may use the memory of Indices, too;
+// if Shared is set, other threads may write to that concurrently.
 type Sorting struct {
 	Kernel              *kernel.Kernel
 	In, Values, Indices *tensor.Tensor
@@ -118,15 +118,15 @@ type Distinct struct {
 	Counts      bool
 }
 
-// Groups are one row of each group, and the numbers of rows; none where they are not wanted.
+// Groups are one row of each group, and the sizes of groups; nil if not requested.
 type Groups struct{ Rows, Counts *tensor.Tensor }
 
 // Membership writes to Found, of bool, which of Values are among Sorted. All are contiguous.
 type Membership struct{ Found, Values, Sorted *tensor.Tensor }
 
-// Indexed is Elementwise for a kernel with an index operand. The first operand is the output; Step is the number of bytes from one position of the
-// indexed operand to the next, Size the number of positions. An index out of range is rejected. Check is what to look for in the index; without it
-// somebody has looked, and negative elements count from the end.
+// Indexed is Elementwise for a kernel with an index operand. The first operand is the output; Step is the byte stride of the indexed operand, Size
+// the number of positions. An index out of range is an error. Check holds the bounds to check in the index; if it is nil, the index was checked
+// already, and negative elements count from the end.
 type Indexed struct {
 	Kernel     *kernel.Kernel
 	Compute    dtype.DType
@@ -194,8 +194,8 @@ type Dot struct {
 	Conjugate bool
 }
 
-// Distance writes the P-norms of the differences of the rows of A to those of B, matrix by matrix, to To, or by the kernel euclidean
-// the roots of their squares and what To has. Without B it is the rows of A, a matrix, to those that come after them. All are contiguous.
+// Distance writes the P-norms of the differences of the rows of A to those of B, matrix by matrix, to To, or with the kernel euclidean the roots of
+// the sum of their squares and To. Without B it compares the rows of A, a matrix, with later rows. All are contiguous.
 type Distance struct {
 	Kernel   *kernel.Kernel
 	To, A, B *tensor.Tensor
@@ -238,7 +238,7 @@ type Range struct {
 	Base        *float64
 }
 
-// Exponents is the dtype in which powers are computed: real where all are.
+// Exponents returns the dtype in which powers are computed: real if all operands are.
 func (w Range) Exponents() dtype.DType {
 	if imag(w.Start.Complex()) != 0 || imag(w.Stop) != 0 || w.To.DType().IsComplex() && *w.Base < 0 {
 		return dtype.Complex128
@@ -266,7 +266,7 @@ type Histogram struct {
 	Bin             Bin
 }
 
-// Bin says how the bin of a value is found.
+// Bin is the search method for the bin of a value.
 type Bin int64
 
 // The ways to find a bin.

@@ -18,11 +18,11 @@ import (
 	"unsafe"
 )
 
-// Library is a shared library that is used where it is there.
+// Library is an optional shared library.
 type Library struct {
 	Variable string   // of the environment: names its file, or is none, to do without
 	Files    []string // where it may be: with a slash below the folder that libtensor is in, otherwise where the system finds libraries
-	Prefixes []string // that builds put before the names of its functions, and
+	Prefixes []string // prefixes of its functions in some builds, and
 	Suffixes []string // behind them; nil for none
 	Table    Table    // of the required functions
 	Lacks    string   // format of the error for a library without some of them, with its path and a symbol: "%s has no %s"
@@ -131,7 +131,7 @@ func (l *Library) files() (files []string, named bool) {
 	return files, false
 }
 
-// Folder is that of libtensor itself, empty where it has none.
+// Folder returns the folder of libtensor itself, or "".
 func Folder() string {
 	const size = 4096
 	buffer := (*C.char)(C.malloc(size))

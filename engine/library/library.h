@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-// Opens a library; NULL where it cannot be, and why.
+// Opens a library; on failure returns NULL and the reason.
 void *lt_library_open(const char *path, char *why, size_t size);
 // A function of a library, NULL for none.
 void *lt_library_find(void *library, const char *name);

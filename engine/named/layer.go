@@ -15,7 +15,7 @@ func backend() aten.Backend {
 	return b
 }
 
-// serve finds the names of a call's results by the word of its operator, and makes the call past the layer.
+// serve computes the names of a call's results by the rule of its operator, and runs the call below the layer of names.
 func serve(c aten.Ctx, call *aten.Call) error {
 	past := c.Past(tensor.Named)
 	switch call.Names {

@@ -79,7 +79,7 @@ func indexed(names []string, items []ops.IndexItem) (left []string) {
 	for _, item := range items {
 		rest -= taken(item)
 	}
-	selected, at, parted := 0, 0, false // dimensions that tensors select, where they are, and whether others stand between those tensors
+	selected, at, parted := 0, 0, false // dimensions that tensors select, their position, and whether others are between those tensors
 	for _, item := range items {
 		n := taken(item)
 		switch item.Kind {

@@ -8,8 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Names are lists as tensors have them: "" for a dimension without one, nil where none has one. Lists are never changed once they are
-// made, so that tensors share them.
+// Names are lists as tensors have them: "" for an unnamed dimension, nil if none is named. Lists are immutable, so that tensors share them.
 
 // unify matches the names of the operands from the right.
 func unify(op string, operands ...*tensor.Tensor) (names []string, err error) {

@@ -31,8 +31,8 @@ func prime(n int64) bool {
 	return true
 }
 
-// trace follows the dimensions of a tensor through a call that views it: it makes the call on a tensor without elements, whose strides are
-// labels, and looks which of them the strides of the results are multiples of.
+// trace follows the dimensions of a tensor through a view operator: it calls it on a meta tensor with labels as strides, and determines which of them
+// the strides of the results are multiples of.
 func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
 	names := Of(self)
 	if self.Dim() > len(labels()) {

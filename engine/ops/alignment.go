@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// alignment is what connectionist temporal classification works on.
+// alignment holds the operands of connectionist temporal classification.
 type alignment struct {
 	*scope
 	launch.Alignment

@@ -81,7 +81,7 @@ func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float6
 	return list[0], list[1], nil
 }
 
-// NnAttentionGradient returns the gradients of query, key, value and mask, each of them empty where it is not wanted.
+// NnAttentionGradient returns the gradients of query, key, value and mask; those that are not requested are empty.
 func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQ, ofK, ofV, ofM *tensor.Tensor, err error) {
 	a := attending("nn_attention_gradient", query, k, value, mask, causal, scale)
 	defer a.Close()

@@ -52,7 +52,7 @@ func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, er
 	return s.Give(out)
 }
 
-// RepeatInterleave lists every position of the vector repeats as often as its value there says.
+// RepeatInterleave returns every position of the vector repeats, repeated by the count there.
 func RepeatInterleave(repeats *tensor.Tensor, outputSize Int) (*tensor.Tensor, error) {
 	const op = "repeat_interleave"
 	switch {
@@ -116,7 +116,7 @@ func flip(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) 
 	return s.Give(out)
 }
 
-// Roll moves elements along dimensions, of the flattened tensor without any; those that leave at the end come in at the start.
+// Roll shifts elements along dimensions, by default of the flattened tensor; elements that leave at the end reappear at the start.
 func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
 	s := within("roll")
 	defer s.Close()
@@ -155,7 +155,7 @@ func RollShifts(self *tensor.Tensor, shifts, dims []int64) (by []int64, flat boo
 	return by, flat, nil
 }
 
-// rolled is t moved by so many positions along each dimension.
+// rolled returns t shifted along each dimension.
 func (s *scope) rolled(t *tensor.Tensor, by []int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -218,8 +218,7 @@ func triangle(op string, out, self *tensor.Tensor, diagonal int64, below bool) (
 	return s.result(out, work)
 }
 
-// ConstantPadNd adds a border of one value, or takes one away where a width is negative; widths come in pairs for the
-// last dimension first.
+// ConstantPadNd adds a border of one value, or crops if a width is negative; widths are pairs, with the last dimension first.
 func ConstantPadNd(self *tensor.Tensor, pad []int64, value dtype.Scalar) (*tensor.Tensor, error) {
 	const op = "constant_pad_nd"
 	if len(pad)%2 != 0 || len(pad) > 2*self.Dim() {

@@ -27,8 +27,7 @@ func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev 
 	return given, dev, err
 }
 
-// factory opens the output that a creation function fills: an out has the dtype and is on the device that were asked for, or any
-// where none was.
+// factory opens the output of a creation function: out must have the requested dtype and device, if any.
 func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (to iter.Output, err error) {
 	to = iter.Output{Op: op, Out: out, Sizes: size, Exact: true, Fresh: true}
 	if out != nil {

@@ -82,8 +82,7 @@ func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.
 	return sequence("arange", out, n, start, step, d, otherwise, layout, dev)
 }
 
-// countInts is how often step fits between start and end, and whether something is left; the largest number where it is more often. The
-// sign of step fits.
+// countInts returns how often step fits between start and end, and whether there is a remainder; the count saturates. step has the right sign.
 func countInts(start, end, step dtype.Scalar) (whole uint64, rest bool) {
 	each := uint64(step.I)
 	if negative(step) {
@@ -224,7 +223,7 @@ func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, b
 
 func clampFinite(v float64) float64 { return max(min(v, math.MaxFloat64), -math.MaxFloat64) }
 
-// endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it has no sign.
+// endpoint converts a number to integer dtype d: without its fraction, and for unsigned dtypes not negative.
 func endpoint(s dtype.Scalar, d dtype.DType) dtype.Scalar {
 	if d.Category() < dtype.Floating {
 		return tensor.Rounded(d, s)

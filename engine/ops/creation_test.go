@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// A creation function takes an out of the dtype, device and layout that it is asked for only.
+// A creation function requires an out of the requested dtype, device and layout.
 func TestCreationOutputsAreAsAskedFor(t *testing.T) {
 	meta := device.Device{Type: device.Meta, Index: -1}
 	for name, f := range map[string]func(out *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error){

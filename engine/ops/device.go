@@ -44,7 +44,7 @@ func ofDevice[R any](op string, d device.Device, ask func(w device.Asynchronous,
 	return ask(w, d)
 }
 
-// onDevice is ofDevice where nothing comes back.
+// onDevice is ofDevice without a result.
 func onDevice(op string, d device.Device, ask func(w device.Asynchronous, d device.Device) error) error {
 	_, err := ofDevice(op, d, func(w device.Asynchronous, d device.Device) (struct{}, error) { return struct{}{}, ask(w, d) })
 	return err

@@ -23,7 +23,7 @@ var (
 // manyRows is the number of rows from which on the Euclidean distance is taken from products by default, as in PyTorch.
 const manyRows = 26
 
-// ByProducts reports whether Euclidean distances of so many rows are taken from products.
+// ByProducts reports whether Euclidean distances of this number of rows are computed from matrix products.
 func ByProducts(op, mode string, rows, columns int64) (bool, error) {
 	switch mode {
 	case "", "use_mm_for_euclid_dist_if_necessary":
@@ -36,8 +36,8 @@ func ByProducts(op, mode string, rows, columns int64) (bool, error) {
 	return false, status.Valuef("%s: %q is not a valid value for compute_mode; use 'use_mm_for_euclid_dist_if_necessary', 'use_mm_for_euclid_dist' or 'donot_use_mm_for_euclid_dist'", op, mode)
 }
 
-// Cdist is the p-norm of the difference of every row of x1 to every row of x2, matrix by matrix. Where mode asks for it, or
-// leaves it open and there are many rows, Euclidean distances are the roots of |a|^2 - 2ab + |b|^2.
+// Cdist returns the p-norm of the difference of every row of x1 and every row of x2, matrix by matrix. If mode requires it, or permits it and there
+// are many rows, Euclidean distances are the roots of |a|^2 - 2ab + |b|^2.
 func Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (*tensor.Tensor, error) {
 	const op = "cdist"
 	d := resultType(x1, x2)

@@ -62,7 +62,7 @@ func Remainder(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return remainder.divide(out, self, other)
 }
 
-// Fmod is what division rounded towards zero leaves.
+// Fmod returns the remainder of division rounded towards zero.
 func Fmod(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return fmod.divide(out, self, other)
 }

@@ -37,8 +37,8 @@ func fitting(t *testing.T, o *schema.Operator) (sizes []int64, ok bool) {
 	return nil, false
 }
 
-// Every operator takes the dtypes that its entry declares, and rejects the others with an error that says so. docs/gen_dtypes.md is made of the same
-// entries.
+// Every operator supports the dtypes in its schema, and rejects the others with an error that names the dtype. docs/gen_dtypes.md is generated from
+// the same schemas.
 func TestOperatorsTakeTheDTypesTheyDeclare(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		if o.DTypes == "none" || uncallable[o.CName()] {
@@ -58,7 +58,7 @@ func TestOperatorsTakeTheDTypesTheyDeclare(t *testing.T) {
 				assert.NotEqual(t, status.Internal, codeOf(err), "%s: %v", what, err)
 			case o.Accepts(d):
 				assert.NoError(t, err, what)
-			case d == dtype.Complex32 && o.Accepts(dtype.Complex64): // the error says what to do
+			case d == dtype.Complex32 && o.Accepts(dtype.Complex64): // the error names an alternative
 				assert.ErrorContains(t, err, "complex64", what)
 			default:
 				assert.Contains(t, []status.Code{status.NotImplemented, status.Type, status.Runtime, status.Value}, codeOf(err), "%s: %v", what, err)
@@ -67,7 +67,7 @@ func TestOperatorsTakeTheDTypesTheyDeclare(t *testing.T) {
 	}
 }
 
-// Results have the dtype that the entry's promotion says.
+// Results have the dtype of the schema's promotion rule.
 func TestResultsHaveTheDTypesTheyDeclare(t *testing.T) {
 	for _, o := range everyOperator(t) {
 		rule, declared := schema.Promotions[o.Promotion]

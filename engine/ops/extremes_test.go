@@ -30,7 +30,7 @@ var extremeProfiles = []profile{
 	{dtype.Bool, []int64{1}, nil, ones},
 }
 
-// extremes are values to put in an argument's place.
+// extremes returns extreme values for an argument.
 func extremes(v reflect.Value) (list []reflect.Value) {
 	switch x := v.Interface().(type) {
 	case int64:

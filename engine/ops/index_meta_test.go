@@ -9,7 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-// An index has to be readable where the indexed tensor has bytes.
+// An index must have data if the indexed tensor has data.
 func TestIndexOnAnotherDevice(t *testing.T) {
 	x := given(t, dtype.Float32, []int64{3}, 1, 2, 3)
 	at := given(t, dtype.Int64, []int64{2}, 0, 2)

@@ -18,8 +18,8 @@ var (
 	locateKernel     = kernel.Get("locate")
 )
 
-// indexed is where an indexed read or write finds its elements: a view of the indexed tensor that stands still along the
-// dimensions of index, the number of elements from one position to the next, and the number of positions.
+// indexed describes the elements of an indexed read or write: a view of the indexed tensor with stride 0 along the dimensions of index, the stride
+// between positions, and the number of positions.
 type indexed struct {
 	sizes, strides []int64
 	step, size     int64

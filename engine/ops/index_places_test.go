@@ -300,7 +300,7 @@ func TestIndexedReadsOfAnyLayout(t *testing.T) {
 	}
 }
 
-// An index that another thread changes once it was checked is rejected where it is used, and nothing outside is touched.
+// An index that another thread changes after its check is rejected when it is used, and no memory outside is accessed.
 func TestIndicesAreCheckedWhereTheyAreUsed(t *testing.T) {
 	for _, bad := range []int64{3, -4, math.MaxInt64, math.MinInt64} {
 		for _, d := range []dtype.DType{dtype.Int8, dtype.Float16, dtype.Float32, dtype.Int64, dtype.Complex128} {

@@ -56,7 +56,7 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 	return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
 }
 
-// read returns what fill reads of self into a tensor of the given sizes: out, which shares no memory with self and index, or a fresh one.
+// read returns the result of fill, which reads from self, in a tensor of the given sizes: out, if it does not overlap self and index, or a new one.
 func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(to *tensor.Tensor)) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err

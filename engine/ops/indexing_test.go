@@ -405,7 +405,7 @@ func TestOverlappingCopyGoesThroughATemporary(t *testing.T) {
 	assert.Equal(t, []float64{0, 0, 1, 2, 3, 4}, valuesOf(t, x))
 }
 
-// The error of a number that is out of bounds names the dimension of the indexed tensor, whatever items come before.
+// The error of an index out of range names the dimension of the indexed tensor, regardless of preceding items.
 func TestIndexErrorNamesDimension(t *testing.T) {
 	x := numbers(t, dtype.Float32, 2, 3, 4)
 	five, first := IndexItem{Kind: IndexInt, Start: 5}, IndexItem{Kind: IndexInt}

@@ -21,7 +21,7 @@ var leakProfiles = append([]profile{
 	{dtype.Float32, []int64{2, 2}, []int64{1, 0}, func(i int) float64 { return float64(i) - 1.5 }}, // outside of [0, 1]
 }, profiles...)
 
-// held is what live storages hold.
+// held returns the number and size of live storages.
 func held() [2]int64 {
 	m := storage.MemoryStats()
 	return [2]int64{m.InUse, m.Storages}

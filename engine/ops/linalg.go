@@ -208,7 +208,7 @@ func FinishCast(s *owner.Scope, out, t *tensor.Tensor) (*tensor.Tensor, error) {
 // Failure describes a positive info value of a matrix.
 type Failure func(info int64) string
 
-// CheckInfo returns an error for what LAPACK could not do, in the name of the first matrix of a batch that it concerns.
+// CheckInfo returns LAPACK's error for the first failing matrix of a batch.
 func CheckInfo(op string, info *tensor.Tensor, why Failure) error {
 	if !launch.Known(info) {
 		return nil
@@ -254,7 +254,7 @@ var (
 	}
 )
 
-// checkInfo is CheckInfo where it is asked for.
+// checkInfo is CheckInfo if wanted is set.
 func (s *scope) checkInfo(wanted bool, info *tensor.Tensor, why Failure) {
 	if wanted {
 		s.Do(func() error { return CheckInfo(s.Op, info, why) })

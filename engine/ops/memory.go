@@ -88,7 +88,7 @@ func SetMemoryLimit(nbytes int64) error {
 	return nil
 }
 
-// FailAllocation makes an allocation to come fail.
+// FailAllocation makes a later allocation fail.
 func FailAllocation(countdown int64) error {
 	if countdown < 0 {
 		return status.Valuef("fail_allocation: countdown must not be negative, got %d", countdown)

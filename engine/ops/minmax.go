@@ -130,7 +130,7 @@ func openPair(op string, names [2]string, outFirst, outSecond, self *tensor.Tens
 	return first, second, err
 }
 
-// located reduces one dimension to values and the indices where they are.
+// located reduces one dimension to values and their indices.
 func located(op string, r reducer, outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if err := typeOrdered(op, self); err != nil {
 		return nil, nil, err

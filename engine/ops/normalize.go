@@ -125,7 +125,7 @@ func (n *normalization) parameter(t, self *tensor.Tensor) *tensor.Tensor {
 	return n.cast(t, self.DType().Compute())
 }
 
-// forward returns the result, and the statistics, which are made where none are given.
+// forward returns the result, and the statistics, which are computed unless they are given.
 func (n *normalization) forward(self, weight, bias, mean, rstd *tensor.Tensor) (result, m, r, v *tensor.Tensor, err error) {
 	defer n.Close()
 	if n.fit(weight, bias, mean, rstd); n.Err != nil {
@@ -164,7 +164,7 @@ func (n *normalization) ofNothing() {
 	}
 }
 
-// backward returns the gradients of self, weight and bias, each of them empty where it is not wanted.
+// backward returns the gradients of self, weight and bias; those that are not requested are empty.
 func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	defer n.Close()
 	if given.Numel() != self.Numel() {

@@ -59,7 +59,7 @@ func inNoise(t *testing.T, like *tensor.Tensor, d dtype.DType, spread, offset in
 	return x
 }
 
-// outside lists the bytes of x's storage that do not belong to x.
+// outside returns the bytes of x's storage that are not x's elements.
 func outside(x *tensor.Tensor) []byte {
 	b := copied(x)
 	size := x.DType().Size()

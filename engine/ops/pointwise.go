@@ -12,7 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// rule says how the dtypes that a pointwise operator computes in and returns follow from its promoted operands.
+// rule determines the compute and result dtypes of a pointwise operator from its promoted operands.
 type rule uint8
 
 const (
@@ -213,7 +213,7 @@ func oneDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
 	return nil
 }
 
-// joins is oneDevice where a number of the CPU, a tensor without dimensions, goes with self.
+// joins is oneDevice, except that a zero-dim tensor on the CPU is compatible with any device.
 func joins(op string, self, t *tensor.Tensor) error {
 	if t.Dim() == 0 && t.Device().Type == device.CPU {
 		return nil

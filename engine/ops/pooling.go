@@ -41,7 +41,7 @@ func NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation
 	return p.GiveBoth(p.Results, p.Indices)
 }
 
-// NnFractionalLargest is the largest element of each window, of windows that begin where samples say, and its place in the image.
+// NnFractionalLargest returns the largest element of each window, with window positions from samples, and its position in the image.
 func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (values, indices *tensor.Tensor, err error) {
 	p := pool("nn_fractional_largest", fractionalPoolKernel, taps, nil, nil, nil)
 	defer p.Close()

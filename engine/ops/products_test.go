@@ -116,7 +116,7 @@ func TestProductsAreExactInEveryLayout(t *testing.T) {
 	}
 }
 
-// NaN and infinity reach the elements that they belong to, and no others.
+// NaN and infinity affect only the elements computed from them.
 func TestNarrowProductsOfSpecials(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, d := range []dtype.DType{dtype.Float16, dtype.BFloat16} {

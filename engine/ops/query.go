@@ -55,7 +55,7 @@ func Attributes(self *tensor.Tensor) (a format.Attributes) {
 	return a
 }
 
-// Shown keeps a form of t whose elements, where they are known, are the host's to print.
+// Shown returns a form of t to print, with its elements, if it has data, on the CPU.
 func Shown(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.Device().Type == device.CPU || !launch.Known(t) {
 		return t

@@ -14,7 +14,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Certain outcomes come out whatever the layouts of parameters and outputs: each element is drawn with its own parameter.
+// Deterministic outcomes occur in all layouts of parameters and outputs: each element is drawn with its own parameter.
 func TestParametersBelongToTheirElements(t *testing.T) {
 	sizes := []int64{3, 4}
 	layouts := map[string][]int64{"contiguous": {4, 1}, "transposed": {1, 3}, "with a step": {8, 2}, "transposed with a step": {2, 6}}

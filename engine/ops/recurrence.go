@@ -71,7 +71,7 @@ func (r *recurrence) fit(name string, x, t *tensor.Tensor, sizes ...int64) {
 	}
 }
 
-// ordered is t with its elements in row-major order; nil where it is absent.
+// ordered returns t in row-major order; nil stays nil.
 func (r *recurrence) ordered(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil || r.Err != nil {
 		return nil
@@ -114,8 +114,8 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 	return list[0], list[1], list[2], list[3], list[4], nil
 }
 
-// NnRecurrenceGradient returns the gradients of the sums of gates, with a fourth for a GRU, which comes first, and of the states before; and the
-// states that each step began with.
+// NnRecurrenceGradient returns the gradients of the sums of gates, with a fourth for a GRU, which comes first, those of the initial states, and the
+// states before each step.
 func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopes, ofState, ofCell, previous *tensor.Tensor, err error) {
 	sums := gates
 	if cellGates[cells] == 1 { // they save nothing but their states

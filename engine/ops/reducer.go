@@ -42,7 +42,7 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 	return to.Done(err)
 }
 
-// reduceRounded is reduce of elements that are rounded to the dtype asked for where that has 16 bits, then taken together in 32.
+// reduceRounded is reduce with elements that are first rounded to the requested dtype, if it has 16 bits, and then accumulated in 32 bits.
 func (r reducer) reduceRounded(op string, out, in *tensor.Tensor, mask []bool, keepdim bool, compute, result dtype.DType) (*tensor.Tensor, error) {
 	if result.IsReducedFloat() && in.DType() != result {
 		s := within(op)

@@ -73,7 +73,7 @@ func (r scaled) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim b
 	return s.result(out, made)
 }
 
-// again computes the results of elements that are divided by r.by, and multiplies them by it; nil where that is 0 or not finite everywhere.
+// again recomputes the results with elements divided by r.by, and multiplies them by it; it returns nil if r.by is 0 or not finite everywhere.
 func (r scaled) again(s *scope, in *tensor.Tensor, mask []bool, compute, result dtype.DType, params []float64) *tensor.Tensor {
 	d := compute.Compute()
 	unit := 1.0

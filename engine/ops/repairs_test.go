@@ -125,7 +125,7 @@ func TestMeanWithVarianceOfInfinities(t *testing.T) {
 	}
 }
 
-// A result of 16 bits is rounded to them before it goes to a wider output.
+// A 16-bit result is rounded before it is written to a wider output.
 func TestWiderOutputsHoldRoundedResults(t *testing.T) {
 	for name, f := range map[string]func(out, x *tensor.Tensor) (*tensor.Tensor, error){
 		"erf": ctx.Erf, "tan": ctx.Tan, "lgamma": ctx.Lgamma, "sqrt": ctx.Sqrt,
@@ -248,7 +248,7 @@ func TestHugePrintOptions(t *testing.T) {
 	}
 }
 
-// What random numbers reject of a tensor's dtype they reject of one without bytes.
+// Random operators reject the same dtypes for meta tensors.
 func TestRandomMetaRejectsTheSameDTypes(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int64, dtype.Float16, dtype.Float32, dtype.Complex64} {
 		meta, err := tensor.Empty("test", []int64{2}, d, device.Device{Type: device.Meta})

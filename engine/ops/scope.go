@@ -128,7 +128,7 @@ func (s *scope) raw(t *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Raw(s.Op, t, sizes, strides) })
 }
 
-// vector is t itself, or a view of one dimension where it has none.
+// vector returns t, or a view of one dimension if t has none.
 func (s *scope) vector(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.AtLeast1d(s.Op, t) })
 }
@@ -222,7 +222,7 @@ func (s *scope) permute(t *tensor.Tensor, order ...int) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return view.Permute(s.Op, t, order...) })
 }
 
-// reshape is t with other sizes, a view where that is possible.
+// reshape returns t with other sizes, as a view if possible.
 func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return reshape(s.Op, t, sizes) })
 }

@@ -67,7 +67,7 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 // search returns the positions of self's elements.
 func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) (found *tensor.Tensor) {
 	compute, across := comparedIn(sorted, self)
-	if across { // elements of self that are beyond all that sorted can have are put at its ends
+	if across { // elements of self outside of the range of sorted are inserted at its ends
 		compute = dtype.Int64
 		if sorted.DType() == dtype.Uint64 {
 			compute = dtype.Uint64

@@ -29,8 +29,7 @@ func lines(op string, k *kernel.Kernel, values, indices, self *tensor.Tensor, di
 	return launch.On(self).Sort(op, launch.Sorting{Kernel: k, In: self, Values: values, Indices: indices, Dim: dim, Keep: keep, Entries: entries, Params: params})
 }
 
-// Sort orders the elements along dim and reports where they came from. NaN counts as the largest. The order of equal elements is kept, whether stable
-// is asked for or not.
+// Sort sorts the elements along dim and returns their former indices. NaN counts as the largest. The sort is always stable.
 func Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descending bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	return SortStable(outValues, outIndices, self, True, dim, descending)
 }
@@ -50,7 +49,7 @@ func SortStable(outValues, outIndices, self *tensor.Tensor, _ Bool, dim int64, d
 		return iter.DoneBoth(&values, &indices, err)
 	}
 	_, n, _ := lanes(self.Sizes(), at)
-	// Elements of a byte are counted; of others, half of the entries share the indices' memory where they are not too large.
+	// Single bytes are sorted by counting; for other elements, half of the entries share the indices' memory if they are not too large.
 	entries := n
 	switch self.DType().Size() {
 	case 1:
@@ -70,7 +69,7 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// Topk returns the k largest or smallest elements along dim, in order where sorted is set, and where they are.
+// Topk returns the k largest or smallest elements along dim, in order if sorted is set, and their indices.
 func Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	const op = "topk"
 	if err := typeOrdered(op, self); err != nil {

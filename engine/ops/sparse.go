@@ -92,7 +92,7 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Give(at.Values)
 }
 
-// CsrSpgemm is the product of two matrices in compressed rows, of which the second has so many columns, in compressed rows.
+// CsrSpgemm returns the product of two CSR matrices, the second with `columns` columns, in CSR.
 func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, product *tensor.Tensor, err error) {
 	s := within("csr_spgemm")
 	defer s.Close()
@@ -116,7 +116,7 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 	return made.Compressed, made.Plain, made.Values, nil
 }
 
-// CsrSpadd is the sum of two matrices in compressed rows with so many columns, in compressed rows.
+// CsrSpadd returns the sum of two CSR matrices with `columns` columns, in CSR.
 func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (compressed, plain, sum *tensor.Tensor, err error) {
 	s := within("csr_spadd")
 	defer s.Close()

@@ -70,7 +70,7 @@ func declaredToShare(list []schema.Arg, values []reflect.Value) []*tensor.Tensor
 	return out
 }
 
-// unchanging are operators that may copy, and that no profile asks for another shape or dtype; or that do not compute anything here.
+// unchanging lists operators that may copy, but whose profiles require no other shape or dtype, or that compute nothing here.
 var unchanging = map[string]bool{"reshape_as": true, "to.options": true, "resolve_conj": true, "resolve_neg": true}
 
 // Results that a schema marks as views share memory with the marked arguments: always, or for maybe_view in some calls. The results of other

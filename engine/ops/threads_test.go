@@ -18,7 +18,7 @@ type operation struct {
 	run  func(x *tensor.Tensor) (*tensor.Tensor, error)
 }
 
-// alongDims makes the operation for the first dimension, the last one, and (where all is set) both together.
+// alongDims returns the operation for the first dimension, the last one, and (if all is set) both together.
 func alongDims(name string, all bool, f func(x *tensor.Tensor, dim ...int64) (*tensor.Tensor, error)) []operation {
 	ops := []operation{
 		{name + " over dim 0", func(x *tensor.Tensor) (*tensor.Tensor, error) { return f(x, 0) }},
@@ -110,7 +110,7 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 	}
 }
 
-// Reductions over the middle of three dimensions are shared out along the first one, or, where that is short, along the last.
+// Reductions over the middle of three dimensions are split over threads along the first one, or, if that is short, along the last.
 func TestMiddleReductionsDoNotDependOnThreads(t *testing.T) {
 	defer parallel.SetThreads(parallel.Threads())
 	for _, d := range []dtype.DType{dtype.Float16, dtype.Float32, dtype.Float64, dtype.Complex64} {

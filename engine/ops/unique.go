@@ -92,7 +92,7 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.Tensor, error) {
 	const op = "isin"
 	compute, across := comparedIn(elements, testElements)
-	if across { // in the bits of what both can have, which those of a negative number are not
+	if across { // as the bits of a common range, which those of a negative number are not
 		compute = dtype.Int64
 	}
 	if elements.DType() == dtype.Bool || testElements.DType() == dtype.Bool {

@@ -123,7 +123,7 @@ func UnsafeChunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, erro
 	return chunk("unsafe_chunk", self, chunks, dim)
 }
 
-// Unbind views every position of a dimension, which goes away.
+// Unbind views every position of a dimension and removes the dimension.
 func Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if self.Dim() == 0 {
 		return nil, status.Indexf("unbind: cannot be applied to a 0-dim tensor")

@@ -12,7 +12,7 @@ type Formula struct{ Scope }
 // failure is the panic of a step.
 type failure struct{ err error }
 
-// Check ends the formula with an error, where it is one.
+// Check ends the formula if err is not nil.
 func (f *Formula) Check(err error) {
 	switch {
 	case err == nil:
@@ -54,7 +54,7 @@ func (f *Formula) Evaluate(formula func()) (err error) {
 	return nil
 }
 
-// Try is the result of a formula, nil where it has none, which the caller owns.
+// Try returns the result of a formula, which the caller owns, or nil.
 func (f *Formula) Try(formula func() *tensor.Tensor) (made *tensor.Tensor, err error) {
 	if err = f.Evaluate(func() { made = formula() }); err != nil || made == nil {
 		return nil, err

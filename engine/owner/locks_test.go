@@ -38,8 +38,7 @@ var undeferred = map[string]string{
 	"cuda/events.go Elapsed":                    "assignments",
 }
 
-// foreign are the packages whose functions come back to the program, or to operators: a lock that is held meanwhile may be one that
-// they need.
+// foreign lists the packages whose functions call back into the application, or into operators: these may need a lock that is held meanwhile.
 var foreign = map[string]bool{"program": true, "aten": true, "ops": true, "composite": true}
 
 // allocating lists the functions that allocate tensor memory: without free memory they release that of other tensors, which takes further locks and
@@ -109,8 +108,8 @@ func text(x ast.Expr) string {
 	return "?"
 }
 
-// A lock is given back on every way out of the function that has taken it, a panic's too, nobody's code but the project's runs
-// under one, and no tensor is made.
+// A lock is released on every path out of the function that takes it, including panics, only the project's code runs under one, and no tensor is
+// created.
 func TestLocksAreReleased(t *testing.T) {
 	files, used, found := token.NewFileSet(), map[string]bool{}, 0
 	for _, folder := range []string{"engine", "capi", "cuda"} {

@@ -149,7 +149,7 @@ func (s *Scope) GiveAll(list []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return list, nil
 }
 
-// List makes n tensors; where one cannot be made, those before it are released.
+// List creates n tensors; if one fails, those before it are released.
 func List(n int, piece func(i int) (*tensor.Tensor, error)) ([]*tensor.Tensor, error) {
 	list := make([]*tensor.Tensor, 0, n)
 	for i := range n {

@@ -30,8 +30,8 @@ func init() {
 	inherit.Read(&threads, func(parents *atomic.Int64) { SetThreads(int(parents.Load())) })
 }
 
-// initial is the number of threads by what Variable says, else that of the processors that the process may run on: those of its affinity,
-// and no more than the quota of its control group pays for, which Go looks up.
+// initial returns the number of threads from Variable, or by default the number of processors for the process: those of its affinity mask, limited by
+// the quota of its control group, which Go determines.
 func initial(said string) int {
 	first, _, _ := strings.Cut(said, ",")
 	if n, err := strconv.ParseInt(strings.TrimSpace(first), 10, 32); err == nil && n > 0 {
@@ -128,7 +128,7 @@ func hire(j *job) bool {
 	return true
 }
 
-// worker helps with a job, and then with others that come soon after.
+// worker helps with a job, and then with others that follow soon.
 func worker(j *job) {
 	defer workers.Add(-1)
 	for j != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Arithmetic whose result is quantized as the caller says.
+// Arithmetic with a result that is quantized by the caller's parameters.
 
 // wants returns an error for operands that are not quantized, or per channel.
 func (s *scope) wants(name string, t *tensor.Tensor) {
@@ -93,7 +93,7 @@ func QuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) 
 	return add(c, "quantized.add", qa, qb, scale, zero, false)
 }
 
-// QuantizedAddRelu is the sum of two tensors, 0 where it is less.
+// QuantizedAddRelu returns relu of the sum of two tensors.
 func QuantizedAddRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return add(c, "quantized.add_relu", qa, qb, scale, zero, true)
 }
@@ -103,12 +103,12 @@ func QuantizedMul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) 
 	return multiply(c, "quantized.mul", qa, qb, scale, zero, false)
 }
 
-// QuantizedMulRelu is the product of two tensors, 0 where it is less.
+// QuantizedMulRelu returns relu of the product of two tensors.
 func QuantizedMulRelu(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	return multiply(c, "quantized.mul_relu", qa, qb, scale, zero, true)
 }
 
-// multiply multiplies the integers less their zero points, which is exact where they have 8 bits.
+// multiply multiplies the integers minus their zero points, which is exact for 8 bits.
 func multiply(c aten.Ctx, op string, qa, qb *tensor.Tensor, scale float64, zero int64, relu bool) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
@@ -125,7 +125,7 @@ func QuantizedAddScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.
 	return shifted(c, "quantized.add_scalar", qa, b, false)
 }
 
-// QuantizedAddScalarRelu is QuantizedAddScalar, 0 where it is less.
+// QuantizedAddScalarRelu returns relu of QuantizedAddScalar.
 func QuantizedAddScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return shifted(c, "quantized.add_scalar_relu", qa, b, true)
 }
@@ -177,7 +177,7 @@ func QuantizedMulScalar(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.
 	return stretched(c, "quantized.mul_scalar", qa, b, false)
 }
 
-// QuantizedMulScalarRelu is QuantizedMulScalar, 0 where it is less.
+// QuantizedMulScalarRelu returns relu of QuantizedMulScalar.
 func QuantizedMulScalarRelu(c aten.Ctx, qa *tensor.Tensor, b dtype.Scalar) (*tensor.Tensor, error) {
 	return stretched(c, "quantized.mul_scalar_relu", qa, b, true)
 }
@@ -215,7 +215,7 @@ func QuantizedRelu6(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Clamp(nil, self, dtype.IntScalar(0), dtype.IntScalar(6)) }))
 }
 
-// QuantizedCat joins tensors, quantized anew: as the first of them unless scale and zero say otherwise.
+// QuantizedCat concatenates tensors and requantizes them: by default like the first of them, otherwise with scale and zero.
 func QuantizedCat(c aten.Ctx, tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "quantized.cat")
 	defer s.Close()

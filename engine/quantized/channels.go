@@ -117,7 +117,7 @@ func (s *scope) gathered(t, made []*tensor.Tensor, f does) *tensor.Quantizer {
 		return of
 	}
 	for k := range list[0].Dim() {
-		axis := (of.Axis + k) % list[0].Dim() // where it was, if it can be there
+		axis := (of.Axis + k) % list[0].Dim() // its former axis, if the result has it
 		if channels, ok := s.along(list[0], axis); ok {
 			return taken(all, axis, len(channels), func(k int) int64 { return channels[k] })
 		}

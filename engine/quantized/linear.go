@@ -17,7 +17,7 @@ func QuantizedLinear(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float6
 	return linear(c, "quantized.linear", self, weight, bias, packed, scale, zero, false)
 }
 
-// QuantizedLinearRelu is QuantizedLinear, 0 where it is less.
+// QuantizedLinearRelu returns relu of QuantizedLinear.
 func QuantizedLinearRelu(c aten.Ctx, self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	return linear(c, "quantized.linear_relu", self, weight, bias, packed, scale, zero, true)
 }
@@ -96,7 +96,7 @@ func QuantizedLinearDynamic(c aten.Ctx, self, weight, bias *tensor.Tensor, reduc
 	return s.Give(s.multiplied(p, dtype.Float32, nil))
 }
 
-// QuantizedMatmul is the matrix product of two tensors: with sums of integers where they have 8 bits.
+// QuantizedMatmul returns the matrix product of two tensors, with integer sums for 8-bit ones.
 func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	s := within(c, "quantized.matmul")
 	defer s.Close()

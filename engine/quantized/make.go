@@ -125,7 +125,7 @@ func ChooseQparamsPerTensor(c aten.Ctx, self *tensor.Tensor, reduce bool) (float
 	return scale, zero, s.Err
 }
 
-// leastScale is what smaller scales are made.
+// leastScale replaces smaller scales.
 const leastScale = 6.1e-5
 
 // chosen returns the scale and the zero point that map the range of x, including 0, to the integers from lo to hi.

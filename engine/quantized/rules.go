@@ -25,7 +25,7 @@ func (s *scope) first(t []*tensor.Tensor) *tensor.Tensor {
 	return nil
 }
 
-// leading is first for operators whose results are made of the first tensor's elements.
+// leading returns the first tensor for operators with results made of its elements.
 func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && !isQuantized(t[0]) {
 		s.Fail(aten.Refused(s.Op, tensor.Quantized))
@@ -170,7 +170,7 @@ func rank(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 	return s.give(out, list)
 }
 
-// index is where the operator finds what by the order of the integers.
+// index is the rule of operators that return indices by the order of elements: they compare the integers.
 func index(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()

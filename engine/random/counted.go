@@ -89,7 +89,7 @@ func DefaultOf(index int) *Generator {
 	return g
 }
 
-// SeedDevices restarts the default generators of all devices other than the CPU, those to come among them.
+// SeedDevices reseeds the default generators of all devices other than the CPU, including devices initialized later.
 func SeedDevices(seed uint64) {
 	defaults.Lock()
 	defer defaults.Unlock()

@@ -48,7 +48,7 @@ static inline double logarithm(double x) {
   return fma(e, kLog2High, f + rest);
 }
 
-// exp(x) = 2^n exp(r) with |r| <= log(2) / 2. The power comes in two factors, since n may be
+// exp(x) = 2^n exp(r) with |r| <= log(2) / 2. The power is applied as two factors, since n may be
 // beyond the exponents of a double.
 static inline double exponential(double x) {
   x = x < -760 ? -760 : x;

@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// DefaultSeed is the seed of a new generator that nobody seeded.
+// DefaultSeed is the seed of a new generator.
 const DefaultSeed = 67280421310721
 
 // Default is the generator for draws without an explicit one. As in PyTorch, its seed differs between processes.
@@ -87,8 +87,8 @@ func (g *Generator) Clone() (*Generator, error) {
 	return other, other.SetState(g.State())
 }
 
-// State is what SetState continues from, in the layouts of PyTorch's get_state: that of its generators on CPUs for MT19937, that of its
-// Philox generators for Philox.
+// State returns the state for SetState, in the layout of PyTorch's get_state: that of its CPU generators for MT19937, that of its Philox generators
+// for Philox.
 func (g *Generator) State() []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -23,11 +23,10 @@ import (
 // maxCategories is the number of categories that a float32 index counts exactly.
 const maxCategories = 1 << 24
 
-// Multinomial draws Samples of the indices of each row of weights into int64 elements, row after row. There is a floating-point
-// weight for each of the Categories of a row; rows need not sum to 1. Without replacement, and for a single sample, a row's indices
-// come in descending order of weight / exponential, the smaller index first among equals (PyTorch leaves ties, which occur with 16-bit
-// weights, in no order). Runtime errors: Samples < 1, more samples than categories without replacement, a weight that is negative or
-// not finite, a row that sums to 0.
+// Multinomial draws Samples of the indices of each row of weights into int64 elements, row after row. There is a floating-point weight for each of
+// the Categories of a row; rows need not sum to 1. Without replacement, and for a single sample, a row's indices are in descending order of weight /
+// exponential, the smaller index first for ties (PyTorch leaves the order of ties, which occur with 16-bit weights, undefined). Runtime errors:
+// Samples < 1, more samples than categories without replacement, a negative or non-finite weight, a row that sums to 0.
 type Multinomial struct {
 	Categories, Samples int64
 	Replacement         bool
@@ -189,8 +188,7 @@ func (s *stream) withoutReplacement(dst []int64, weights Span, categories, sampl
 	return nil
 }
 
-// raceKey orders as weight / e does, which is rounded to the dtype of weights where that neither overflows nor underflows. Weights of 0
-// come behind all others.
+// raceKey has the order of weight / e, rounded to the dtype of weights unless that overflows or underflows. Weights of 0 are sorted last.
 func raceKey(d dtype.DType, weight, e float64) uint64 {
 	const exponent = 100 // below that of any quotient
 	divisor := round(d, e)
@@ -216,7 +214,7 @@ type runner struct {
 	index int64
 }
 
-// behind reports whether a comes after b: a smaller key, or a larger index among equals.
+// behind reports whether a is sorted after b: by a smaller key, or a larger index for equal keys.
 func (a runner) behind(b runner) bool { return a.key < b.key || a.key == b.key && a.index > b.index }
 
 // first fills race with the runners of the largest keys in descending order.

@@ -37,7 +37,7 @@ func (n Normal) Check(d, _ dtype.DType) error {
 
 func (Normal) words(to, _ dtype.DType) int { return parts(to) * wordsOf(to.ToReal()) }
 
-// draw goes by blocks where PyTorch does: in contiguous tensors of so many elements.
+// draw uses blocks in the same cases as PyTorch: for contiguous tensors with enough elements.
 func (n Normal) draw(s *stream, to, _ Span, rowMajor bool) error {
 	dst, mean, std := to.parts(), n.Mean, n.Std
 	if to.DType.IsComplex() {

@@ -6,7 +6,7 @@
 
 int random_tier = 0;
 
-// Builds make up to kMost blocks at once, and may make so many where fewer are asked for.
+// Builds produce up to kMost blocks at once, possibly more than requested.
 enum { kRounds = 10, kGroups = 4, kMost = 8 * kGroups };
 
 // One build for vectors of the given size. A 64-bit lane holds a word of a block; product

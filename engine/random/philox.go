@@ -18,8 +18,7 @@ func init() {
 	C.random_tier = C.int(slices.Index([]string{"baseline", "avx2", "avx512"}, kernel.Tier()))
 }
 
-// A block is what Philox makes of a counter, and the words of a fill begin at a multiple of so many, so that no block of Box-Muller's
-// is cut.
+// A block is the output of Philox for a counter. The words of a fill begin at a multiple of this number, so that no Box-Muller block is split.
 const (
 	blockWords = 4
 	fillWords  = 2 * block
@@ -125,12 +124,12 @@ func (g *Generator) requireCounter(op string) error {
 	return nil
 }
 
-// seek goes on from a counter.
+// seek continues from a counter.
 func (s *stream) seek(c counter) {
 	s.engine.counter, s.engine.next, s.spared = c, words, false
 }
 
-// reserve takes the blocks of a fill of n elements, each of so many words, and returns the counter of the first one.
+// reserve reserves the blocks for a fill of n elements, each of the given number of words, and returns the counter of the first one.
 func (g *Generator) reserve(n, each int) counter {
 	g.mu.Lock()
 	defer g.mu.Unlock()

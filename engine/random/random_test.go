@@ -231,8 +231,8 @@ func distribution(op string, n int, a []float64) random.Distribution {
 	return random.Integers{From: int64(a[0]), To: int64(a[1])}
 }
 
-// dtypes.json holds what PyTorch 2.15 draws from seed 7 for every dtype, around the length where Normal changes to
-// blocks, and the 31 bits that it draws next.
+// dtypes.json holds the draws of PyTorch 2.15 from seed 7 for every dtype, around the length at which Normal changes to blocks, and the 31 bits that
+// it draws next.
 func TestEveryDType(t *testing.T) {
 	var rows []struct {
 		Op, DType string

@@ -34,7 +34,7 @@ func (d *Derivatives) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// Given reports whether the entry says how the operator is differentiated.
+// Given reports whether the schema has a derivative of the operator.
 func (d *Derivatives) Given() bool { return d.Composed != "" || len(d.Of) > 0 }
 
 // checkDerivatives holds the names to the arguments.

@@ -48,10 +48,10 @@ func (o *Operator) NameRule() string {
 	return "refuse"
 }
 
-// dimParameters are the names of parameters that are dimensions, where they are integers.
+// dimParameters lists the names of integer parameters that are dimensions.
 var dimParameters = []string{"dim", "dims", "dim0", "dim1", "dim2", "axis0", "axis1", "start_dim", "end_dim", "dimension", "dims_self"}
 
-// DimOf is the position of the tensor whose dimension argument i is, or dimensions, which may be given by name; -1 where it is none.
+// DimOf returns the position of the tensor with the dimensions that argument i selects, possibly by name, or -1 if argument i is not a dimension.
 func (o *Operator) DimOf(i int) int {
 	if o.copied != nil {
 		return o.copied.DimOf(i)

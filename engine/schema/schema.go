@@ -11,7 +11,7 @@ import (
 
 // Operator is one entry.
 type Operator struct {
-	Func        string      `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of or copy_of
+	Func        string      `yaml:"func"`      // ATen-style signature; only the name if the signature is that of alias_of or copy_of
 	AliasOf     string      `yaml:"alias_of"`  // the schema of which this is another name, with the values of missing fields
 	CopyOf      string      `yaml:"copy_of"`   // the view of which this is a copy, with the values of missing fields
 	EachOf      string      `yaml:"each_of"`   // the operator that this applies to each tensor of lists
@@ -24,11 +24,11 @@ type Operator struct {
 	Kernel      string      `yaml:"kernel"`    // kernel of an elementwise operator
 	Runs        []string    `yaml:"runs"`      // of Runs
 	Tags        []string    `yaml:"tags"`      // of Tags
-	Names       string      `yaml:"names"`     // of NameRules, where it does not follow from the category and the tags
-	Quantized   string      `yaml:"quantized"` // of QuantizedRules, where it does not follow from the category and the tags
+	Names       string      `yaml:"names"`     // of NameRules, unless it follows from the category and the tags
+	Quantized   string      `yaml:"quantized"` // of QuantizedRules, unless it follows from the category and the tags
 	Called      string      `yaml:"called"`    // name in errors, if users know the operator by another name
 	Since       string      `yaml:"since"`
-	Deprecated  string      `yaml:"deprecated"` // what to do instead, of an operator that warns of itself
+	Deprecated  string      `yaml:"deprecated"` // the alternative to a deprecated operator, which warns
 	Go          string      `yaml:"go"`         // name of the function in engine/ops, when it is not the operator's in camel case
 	Words       Words       `yaml:"words"`
 	Integers    []string    `yaml:"integers"` // the arguments that are tensors of integers, other than those with the names of indices
@@ -54,7 +54,7 @@ type Words map[string][]string
 type Python struct {
 	Internal bool              `yaml:"internal"` // called by the package's own modules; users do not see it
 	Variadic bool              `yaml:"variadic"` // the list of tensors is given as separate arguments
-	Tuple    bool              `yaml:"tuple"`    // several results come in a plain tuple
+	Tuple    bool              `yaml:"tuple"`    // several results are returned as a plain tuple
 	Names    map[string]string `yaml:"names"`    // of parameters that are not called as in the signature
 	Wrapped  []string          `yaml:"wrapped"`  // the forms, function or method, that a hand-written one with its own types replaces
 	Dunder   string            `yaml:"dunder"`   // add: __add__, and __radd__ and __iadd__ where Python has them
@@ -172,7 +172,7 @@ func (o *Operator) Accepts(d dtype.DType) bool {
 	return DTypeSets[o.DTypes].Has(d) && !(d == dtype.Complex32 && o.Tagged("wide_complex"))
 }
 
-// Promotion says how the dtype of the result follows from the promoted dtype of the operands.
+// Promotion determines the dtype of the result from the promoted dtype of the operands.
 type Promotion struct {
 	Text   string
 	Result func(dtype.DType) dtype.DType

@@ -201,7 +201,7 @@ func TestOperatorsOnListsHaveTwoFormsEach(t *testing.T) {
 	assert.Equal(t, []string{"ManyOne _many", "ManyOneInPlace _many_", "ManyList _many", "ManyListInPlace _many_"}, names)
 }
 
-// Another name has every fact that it does not say itself.
+// An alias inherits every field that it does not set.
 func TestAliasesInherit(t *testing.T) {
 	ops, err := load(t, "- func: g\n  alias_of: f\n  category: special\n"+entry("f(Tensor(a) self, str how='a') -> Tensor(a)\n  tags: [view]\n  words: {how: [a, b]}\n  go: Work\n  python: {internal: true}"))
 	require.NoError(t, err)

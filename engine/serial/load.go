@@ -24,7 +24,7 @@ type loader struct {
 	mapping    *storage.Storage // nil when bytes are read
 	storages   map[string]*loading
 	tensors    []*tensor.Tensor
-	numbers    map[any]int // tensors by the value that they were made of
+	numbers    map[any]int // tensors by the value that they were created from
 	text       text
 	sparse     []*tensor.Tensor // whose parts are to be checked
 	quantizing []quantizing
@@ -53,7 +53,7 @@ func (f folder) fill(targets []archive.Target) error { return f.ReadInto(targets
 type loading struct {
 	storage  *storage.Storage
 	entry    *archive.Entry // nil when there is nothing to be read
-	location string         // where it was saved from
+	location string         // of the saved storage
 }
 
 // Load reads a file's tensors and the structure that they are in.
@@ -128,7 +128,7 @@ func entriesOf(value any) ([]pickle.Entry, bool) {
 	return nil, false
 }
 
-// orderedEntries are the entries of an OrderedDict: those put into it, after the pairs that Python 2 passes in a list.
+// orderedEntries returns the entries of an OrderedDict: those set on it, after the pairs that Python 2 passes in a list.
 func orderedEntries(c *pickle.Call) ([]pickle.Entry, bool) {
 	if len(c.Args.Items) == 0 {
 		return c.Entries, true
@@ -402,7 +402,7 @@ func (l *loader) find(key, location string) (*loading, error) {
 	return s, nil
 }
 
-// add keeps a tensor that was made of value, and returns its number.
+// add adds a tensor that was created from value, and returns its number.
 func (l *loader) add(value any, t *tensor.Tensor) (int, error) {
 	if err := l.budget.Spend(tensorCost); err != nil {
 		t.Release()
@@ -532,7 +532,7 @@ func (l *loader) rebuild(c *pickle.Call) (*tensor.Tensor, error) {
 	if d == dtype.None {
 		d = dtype.Uint8
 	}
-	if d.IsQuantized() { // and nothing that says how
+	if d.IsQuantized() { // without a quantizer
 		return nil, l.bad("a tensor", c.Args)
 	}
 	lazy, err := l.lazyIn(rest, d)

@@ -60,7 +60,7 @@ var (
 	builtinBytearray = pickle.Global{Module: "__builtin__", Name: "bytearray"}
 )
 
-// storageClasses are the storages of one dtype that PyTorch's older files know. Other dtypes have untyped storages.
+// storageClasses are the typed storages in PyTorch's older files. Other dtypes have untyped storages.
 var storageClasses = map[dtype.DType]string{
 	dtype.Bool: "BoolStorage", dtype.Uint8: "ByteStorage", dtype.Int8: "CharStorage", dtype.Int16: "ShortStorage", dtype.Int32: "IntStorage",
 	dtype.Int64: "LongStorage", dtype.Float16: "HalfStorage", dtype.BFloat16: "BFloat16Storage", dtype.Float32: "FloatStorage",

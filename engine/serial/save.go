@@ -245,8 +245,8 @@ func (s *saver) plain(t *tensor.Tensor) any {
 	}
 }
 
-// namesKey begins the key of a tensor's metadata that holds the names of its dimensions, with commas between. Metadata are flags, and PyTorch
-// passes over those that it does not know.
+// namesKey is the prefix of a metadata key of a tensor that contains the names of its dimensions, separated by commas. Metadata are flags, and
+// PyTorch ignores unknown ones.
 const namesKey = "names="
 
 // lazyKeys are the flags of a tensor's metadata, by the key that the tensor has.

@@ -430,7 +430,7 @@ func FuzzStructure(f *testing.F) {
 		require.NoError(t, saved.Write(data))
 		text, tensors, err := Load("load", file.Memory(data), "", false)
 		if err != nil {
-			return // a size of text, say
+			return // such as a size that is a string
 		}
 		defer release(tensors)
 		again, err := Save("save", text, tensors, false)

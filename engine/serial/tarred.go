@@ -175,7 +175,7 @@ func (s *stream) view(item any, objects map[string]any) error {
 	if !ok1 || !ok2 || !ok3 || objects[key] != nil {
 		return s.l.bad("a view of a storage", item)
 	}
-	id := whole.ID.(*pickle.Tuple) // which is none of a view: those have six items
+	id := whole.ID.(*pickle.Tuple) // never that of a view, which has six items
 	if len(id.Items) != 5 {
 		return s.l.bad("a view of a storage", item)
 	}

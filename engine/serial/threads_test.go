@@ -130,7 +130,7 @@ func (t *stress) image(compact bool) *serial.Image {
 	return image
 }
 
-// structure is what image saves.
+// structure is the structure that image saves.
 const structure = `[{"tensor": 0}, {"tensor": 1}]`
 
 // files saves to a file per thread, to one that all threads replace and to memory, and loads the results.
@@ -151,7 +151,7 @@ func (t *stress) files(worker, i int) {
 	t.load(file.Memory(data), false)
 }
 
-// load finds in a file what image put there.
+// load checks the contents of a file that image created.
 func (t *stress) load(source *file.Source, mapped bool) {
 	found, tensors, err := serial.Load("load", source, "", mapped)
 	if !assert.NoError(t, err) {

@@ -57,7 +57,7 @@ func (g *Geometry) Slice(op string, d int, start, stop, step int64) error {
 	return nil
 }
 
-// Select keeps one position of dimension d, which goes away.
+// Select keeps one position of dimension d and removes the dimension.
 func (g *Geometry) Select(d int, position int64) {
 	g.Offset = g.after(d, position)
 	copy(g.Sizes[d:], g.Sizes[d+1:])

@@ -39,7 +39,7 @@ func Numel(op string, sizes []int64) (int64, error) {
 	return n, nil
 }
 
-// grow is n*size, or the largest integer and true where that is beyond it.
+// grow returns n*size, or the largest integer and true on overflow.
 func grow(n, size int64) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(n), uint64(size))
 	if hi != 0 || lo > math.MaxInt64 {
@@ -54,7 +54,7 @@ func Times(a, b int64) int64 {
 	return product
 }
 
-// Larger is a dimension of size n that grows by a factor and then by so many more.
+// Larger returns n*factor + more, or an error on overflow.
 func Larger(op string, n, factor, more int64) (int64, error) {
 	size, overflow := grow(n, factor)
 	if overflow || size > math.MaxInt64-more {
@@ -170,7 +170,7 @@ func Broadcast(op string, a, b []int64) ([]int64, error) {
 	return out, nil
 }
 
-// LeadingOnes is the number of dimensions of size 1 that stand before all others.
+// LeadingOnes returns the number of leading dimensions of size 1.
 func LeadingOnes(size []int64) int {
 	n := 0
 	for n < len(size) && size[n] == 1 {

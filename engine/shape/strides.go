@@ -196,8 +196,8 @@ func IsDense(sizes, strides []int64) bool {
 	return true
 }
 
-// PreserveStrides are the strides of a fresh tensor that keeps the memory format of (sizes, strides): the same strides
-// where they are dense, otherwise dense strides whose dimensions come in the same order.
+// PreserveStrides returns the strides of a new tensor that keeps the memory format of (sizes, strides): the same strides if they are dense, otherwise
+// dense strides with the dimensions in the same order.
 func PreserveStrides(sizes, strides []int64) []int64 {
 	if IsContiguous(sizes, strides) || IsDense(sizes, strides) {
 		return slices.Clone(strides)
@@ -295,8 +295,8 @@ func Span(op string, sizes, strides []int64, offset int64) (lo, hi int64, err er
 	return lo, hi, nil
 }
 
-// ViewStrides are the strides with which the elements of (sizes, strides), in row-major order, can be seen as a tensor of
-// shape view without copying; ok is false where that is impossible. Both shapes have the same number of elements.
+// ViewStrides returns the strides with which the elements of (sizes, strides), in row-major order, are a view of the given shape; ok is false if that
+// needs a copy. Both shapes have the same number of elements.
 func ViewStrides(sizes, strides, view []int64) (out []int64, ok bool) {
 	out = make([]int64, len(view))
 	if hasZero(sizes) {

@@ -80,7 +80,7 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 	return s.Give(s.tensor(x))
 }
 
-// given are values in the dtype and on the device that were asked for.
+// given returns values in the requested dtype and on the requested device.
 func (s *scope) given(values *tensor.Tensor, d dtype.DType, dev device.Device) *tensor.Tensor {
 	if isSparse(values) {
 		s.Failf("values must be a strided tensor, not one of layout %v", values.Layout())
@@ -97,8 +97,8 @@ func (s *scope) given(values *tensor.Tensor, d dtype.DType, dev device.Device) *
 	})
 }
 
-// indices are those given under a name, on the device of values: int32 or int64, of COO tensors numbers that int64 is made of. They are
-// not recorded.
+// indices returns the indices passed under a name, on the device of values: int32 or int64, for COO tensors any dtype that converts to int64. They
+// are not recorded.
 func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil

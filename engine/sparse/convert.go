@@ -168,7 +168,7 @@ func (s *scope) from(x coordinates, f form) *tensor.Tensor {
 	return s.compressed(x, x.sizes, f)
 }
 
-// checkBlock returns an error for blocks that matrices are not made of.
+// checkBlock returns an error for blocks that do not divide the matrices.
 func (s *scope) checkBlock(sizes []int64, f form) {
 	if s.Err != nil {
 		return

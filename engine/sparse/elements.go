@@ -99,7 +99,7 @@ func fullLike(c aten.Ctx, self *tensor.Tensor, value dtype.Scalar, d dtype.DType
 	})(c, self, d, l, dev, f)
 }
 
-// emptyLike has no entries in the layout COO, and those of the tensor, with values as they come, in others.
+// emptyLike returns a tensor without entries in the layout COO, and in others one with the same indices and uninitialized values.
 func emptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	if self.Layout() == tensor.COO {
 		return zerosLike(c, self, d, l, dev, f)

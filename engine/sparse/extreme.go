@@ -80,7 +80,7 @@ func (s *scope) numbered(key *tensor.Tensor) (once, of, counts *tensor.Tensor) {
 	return once, s.take(inverse, 0, back), counts
 }
 
-// most is the largest or the least of the entries of source, as how says (amax or amin), in each of n lines that of says.
+// most returns the largest or the smallest of the entries of source (how is amax or amin) in each of n lines; of holds the line of each entry.
 func (s *scope) most(n int64, of, source *tensor.Tensor, how string) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
@@ -100,7 +100,7 @@ func (s *scope) nothing(like *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	})
 }
 
-// along is the largest or the least element, as how says (amax or amin), along the dimensions in mask: strided where no sparse dimension is left.
+// along returns the largest or the smallest element (how is amax or amin) along the dimensions in mask: strided if no sparse dimension remains.
 func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
 	x = s.coalesced(x)
 	if s.Err != nil {
@@ -153,8 +153,7 @@ func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
 	return s.tensor(coordinates{s.places(once, places), made, a.sizes, true})
 }
 
-// shared is made, of lines whose largest or least entries are most and that have so many elements without an entry: the gradient of one that is
-// 0 is shared with these.
+// shared returns made, the gradient for lines with the extremes most: for an extreme of 0 it is shared with the elements that have no entry.
 func (s *scope) shared(made, most, values, of, without *tensor.Tensor) *tensor.Tensor {
 	zeros := s.Cast(s.Binary(s.C.Eq, values, s.Int(0)), values.DType())
 	if s.Err != nil {
@@ -277,7 +276,7 @@ func (s *scope) firsts(key, at, values *tensor.Tensor, length int64, how string)
 	}
 	chosen := s.Reshape(s.Unary(s.C.Nonzero, isBest), -1)
 	entry := s.most(n, s.take(of, 0, chosen), s.take(at, 0, chosen), "amin")
-	// The entries before the first gap of a line are those that have as many before them as their place says.
+	// The entries before the first gap of a line are those whose rank in it equals their position.
 	inOrder, from := s.sorted(s.Add(s.times(of, length), at))
 	line := s.take(of, 0, from)
 	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Cumsum(nil, counts, 0, int64s) })

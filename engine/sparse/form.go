@@ -287,7 +287,7 @@ func (s *scope) expanded(t *tensor.Tensor) (indices, values *tensor.Tensor) {
 	return indices, s.Reshape(p.Values, append([]int64{plain.Numel()}, p.Values.Sizes()[b+1:]...)...)
 }
 
-// lineOf is the row, or column, that each of the plain indices belongs to.
+// lineOf returns the row, or column, of each of the plain indices.
 func (s *scope) lineOf(compressed, plain *tensor.Tensor) *tensor.Tensor {
 	n, nnz := compressed.Sizes()[compressed.Dim()-1], plain.Sizes()[plain.Dim()-1]
 	from := s.Contiguous(s.Reshape(s.wide(compressed), shape.Product(compressed.Sizes()[:compressed.Dim()-1]), n))

@@ -219,7 +219,7 @@ func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, de
 	return d, dev
 }
 
-// zerosLike has no entries; asked for another layout, it has that.
+// zerosLike returns a tensor without entries, in the requested layout.
 func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	d, dev = likeOf(self, d, dev)
 	s := within(c, "zeros_like")

@@ -47,7 +47,7 @@ func even(c aten.Ctx, op string, self *tensor.Tensor, d int, step int64) ([]*ten
 	})
 }
 
-// placed reports whether entries say at which position of a dimension they are, which they do not of dense and batch dimensions, nor of meta tensors.
+// placed reports whether entries have indices for a dimension, which dense and batch dimensions, and meta tensors, do not have.
 func placed(t *tensor.Tensor, d int) bool {
 	return d < t.Dim()-denseDim(t) && (t.Layout() == tensor.COO || batches(t) == 0) && launch.Known(t.Parts().Indices[0])
 }

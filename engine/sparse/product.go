@@ -71,7 +71,7 @@ func (s *scope) rowsOf(a, b *tensor.Tensor) *tensor.Tensor {
 	return s.onto(s.rows(a), b)
 }
 
-// compressedRows is the form of the matrices that products are made of.
+// compressedRows is the layout of the operands of products.
 var compressedRows = form{tensor.CSR, [2]int64{1, 1}, 0}
 
 // rows are the parts of a sparse matrix in the layout CSR.
@@ -217,7 +217,7 @@ func (s *scope) sumWith(out, self, product *tensor.Tensor, beta, alpha dtype.Sca
 	return s.Last(func() (*tensor.Tensor, error) { return s.C.Add(out, self, product, alpha) })
 }
 
-// factor is a number as matrices of a dtype are scaled by it: without its fraction where they are of integers.
+// factor converts a scalar to a factor for matrices of a dtype: without its fraction for integers.
 func (s *scope) factor(v dtype.Scalar, d dtype.DType) dtype.Scalar {
 	switch {
 	case !v.Fits(d.Compute()):

@@ -106,7 +106,7 @@ func IsCoalesced(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
 	return self.Parts().Coalesced, nil
 }
 
-// Coalesce is a COO tensor with its entries in order, those of one place added up; itself where that is so.
+// Coalesce returns a COO tensor with its entries in order, and those of one position summed; it returns a coalesced tensor itself.
 func Coalesce(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := wants("coalesce", self, tensor.COO); err != nil {
 		return nil, err

@@ -167,7 +167,7 @@ func likeTemplate(c aten.Ctx, op string, self, template *tensor.Tensor) error {
 	return s.Err
 }
 
-// MarkCoalesced says of a COO tensor whether its entries are in order, each place once: that they are is checked.
+// MarkCoalesced sets whether a COO tensor is coalesced: that its entries are in order and unique is checked.
 func MarkCoalesced(c aten.Ctx, self *tensor.Tensor, coalesced bool) error {
 	const op = "_coalesced_"
 	if err := wants(op, self, tensor.COO); err != nil {

@@ -125,7 +125,7 @@ func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
 	return x.Position(), s.Err == nil
 }
 
-// all reports whether a tensor of bools has no false; so it has where that is not known.
+// all reports whether a tensor of bools has no false; it returns true without data.
 func (s *scope) all(t *tensor.Tensor) bool {
 	v, known := s.integer(s.Cast(s.Step(func() (*tensor.Tensor, error) { return s.C.All(nil, t, nil, false) }), dtype.Int64))
 	return !known || v != 0

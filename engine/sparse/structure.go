@@ -55,7 +55,7 @@ func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 	return s.result(out, s.permuted(self, order))
 }
 
-// permute returns the dimensions another order, in which the sparse ones come first.
+// permute permutes the dimensions; the sparse ones must be first.
 func permute(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 	s := within(c, "permute")
 	defer s.Close()

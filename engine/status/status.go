@@ -24,7 +24,7 @@ const (
 	Forked         Code = 8  // called in a forked child process
 	Internal       Code = 9  // a defect of libtensor itself
 	IO             Code = 10 // OSError: a file could not be read or written
-	Callback       Code = 11 // a function of the program has failed, which knows why
+	Callback       Code = 11 // a callback of the application failed
 	Linalg         Code = 12 // LinAlgError: a matrix that a factorization or a solution does not exist for
 )
 
@@ -81,8 +81,8 @@ func IOf(format string, args ...any) error {
 	return e
 }
 
-// In is err, the error of a step of op, in the name of op: "mul: ..." becomes "cov: ...", "mul is not implemented ..." likewise. What op itself
-// rejects to do in place stays "cov_: ...".
+// In returns err, the error of an intermediate op of op, with the name of op: "mul: ..." becomes "cov: ...", and "mul is not implemented ..."
+// likewise. An error of the in-place form of op itself stays "cov_: ...".
 func In(op string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {

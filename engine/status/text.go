@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// Textf is fmt.Sprintf for messages: the elements of slices stand with commas between them, as in [2, 3].
+// Textf is fmt.Sprintf for messages: the elements of slices are separated by commas, as in [2, 3].
 func Textf(format string, args ...any) string {
 	shown := make([]any, len(args))
 	for i, arg := range args {

@@ -1,6 +1,6 @@
-// Package steps provides the intermediate ops of composite operators: methods that call the dispatcher and keep their results in a scope.
-// After the first error they do nothing. Packages composite, sparse and quantized add their own. (Operators in engine/ops use
-// the methods of that package; derivatives use those of engine/autograd, which know saved tensors and may overwrite temporaries.)
+// Package steps provides the intermediate ops of composite operators: methods that call the dispatcher and keep their results in a scope. After the
+// first error they do nothing. Packages composite, sparse and quantized add more. (Operators in engine/ops use the methods of that package;
+// derivatives use those of engine/autograd, which handle saved tensors and may overwrite temporaries.)
 package steps
 
 import (
@@ -24,7 +24,8 @@ type Steps struct {
 // Of are the steps of op, which calls with c.
 func Of(c aten.Ctx, op string) Steps { return Steps{owner.Scope{Op: op}, c} }
 
-// Strided returns an error for sparse operands, where the steps would take their entries for all elements, or say nothing of the operator.
+// Strided returns an error for sparse operands, whose entries the intermediate ops would treat as all elements, or reject without the name of the
+// operator.
 func (s *Steps) Strided(list ...*tensor.Tensor) {
 	for _, t := range list {
 		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
@@ -90,7 +91,7 @@ func (s *Steps) Where(condition, a, b *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, condition, a, b) })
 }
 
-// Cast is t in dtype d: itself where it has that already, or d is none.
+// Cast returns t in dtype d: t itself if it has that already, or if d is none.
 func (s *Steps) Cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil || t.DType() == d || d == dtype.None {
 		return t
@@ -98,7 +99,7 @@ func (s *Steps) Cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	return s.Keep(s.C.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
 }
 
-// Contiguous is t with its elements in row-major order: itself where they are.
+// Contiguous returns t in row-major order: t itself if it is so already.
 func (s *Steps) Contiguous(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.IsContiguous() {
 		return t
@@ -106,7 +107,7 @@ func (s *Steps) Contiguous(t *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.C.Contiguous(t, shape.Contiguous))
 }
 
-// Reshape is t with other sizes, a view where that is possible.
+// Reshape returns t with other sizes, as a view if possible.
 func (s *Steps) Reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	if s.Err != nil || slices.Equal(t.Sizes(), sizes) {
 		return t

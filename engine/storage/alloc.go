@@ -94,7 +94,7 @@ func allocate(op string, size int64, zero bool) (Block, error) {
 	return b, nil
 }
 
-// obtain asks for a block that no large one freed before serves, and reports whether it is zero.
+// obtain returns a block that is not reused from a large freed one, and reports whether it is zero.
 func obtain(size int64) (b Block, zeroed bool) {
 	switch {
 	case sanitized:
@@ -190,7 +190,7 @@ func trimThreshold(text string) int64 {
 	return math.MaxInt64
 }
 
-// spare is how many bytes that nobody uses may be kept: with those in use a quarter more than were in use at the peak.
+// spare returns how many unused bytes may be kept: used and unused bytes are at most a quarter above the peak of used ones.
 func spare() int64 {
 	peak := memory.peak.Load()
 	return min(kept, peak+peak/4-memory.inUse.Load())
@@ -206,7 +206,7 @@ func evict(limit int64) {
 	}
 }
 
-// EmptyCache returns the memory of blocks that nobody uses to the system.
+// EmptyCache returns the memory of unused blocks to the system.
 func EmptyCache() {
 	for _, p := range memory.parked {
 		p.Empty()

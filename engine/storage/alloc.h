@@ -14,7 +14,7 @@ void lt_unmap_large(void *p, size_t size);
 void *lt_map_slab(size_t size);
 void lt_unmap_slab(void *p, size_t size);
 void lt_cool(void *block, size_t size);
-// Whether blocks are to be malloc's, so that an address sanitizer knows their bounds.
+// Whether each block is allocated by malloc, so that an address sanitizer knows its bounds.
 int lt_sanitized(void);
 void *lt_alloc(size_t size);
 void lt_free(void *p);

@@ -7,7 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Pinning returns memory of the host that stays where it is, which a device reads and writes by itself.
+// Pinning allocates page-locked host memory, which a device reads and writes by itself.
 type Pinning interface {
 	Pin(op string, nbytes int64) (unsafe.Pointer, error)
 	Unpin(data unsafe.Pointer)
@@ -45,7 +45,7 @@ func NewPinned(op string, nbytes int64) (*Storage, error) {
 	return s, nil
 }
 
-// Whole is the storage whose bytes s has some of: s itself where it is no slice.
+// Whole returns the storage that s is a slice of, or s itself.
 func (s *Storage) Whole() *Storage {
 	for {
 		p, ok := s.backing.(part)

@@ -29,7 +29,8 @@ static void make(lt_region *m, const char *path) {
   m->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   m->created = m->fd >= 0;
   if (m->created || errno != EEXIST) return;
-  m->created = !lstat(path, &s) && S_ISLNK(s.st_mode);  // otherwise somebody made it meanwhile
+  m->created = !lstat(path, &s) &&
+               S_ISLNK(s.st_mode);  // otherwise another process created it in the meantime
   m->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 

@@ -27,8 +27,7 @@ type region struct {
 	key      [2]uint64
 }
 
-// shared finds the storage of shared memory that this process has open, so that memory which arrives twice, or comes
-// back, is one storage.
+// shared finds the open storages of shared memory in this process, so that memory that is received twice, or returned, is one storage.
 var shared struct {
 	sync.Mutex
 	open map[[2]uint64]*Storage
@@ -41,8 +40,8 @@ func failed(m *C.lt_region) error {
 	return syscall.Errno(m.error)
 }
 
-// FromFile maps the first nbytes of a file. With share, changes go to the file, which is made or lengthened where it is
-// too short; otherwise they stay in this storage.
+// FromFile maps the first nbytes of a file. With share, changes are written to the file, which is created or extended if it is too short; otherwise
+// they affect only this storage.
 func FromFile(op, filename string, share bool, nbytes int64) (s *Storage, err error) {
 	if nbytes < 0 {
 		return nil, status.Runtimef("%s: cannot map %d bytes of file <%s>", op, nbytes, filename)
@@ -233,7 +232,7 @@ func (s *Storage) Descriptor(op string) (int64, error) {
 	return 0, status.Runtimef("%s: the storage is not in shared memory; share_memory_() moves it there", op)
 }
 
-// Filename is the file that changes go to, "" without one.
+// Filename returns the file that changes are written to, or "".
 func (s *Storage) Filename() string {
 	if m, ok := s.backing.(*region); ok {
 		return m.filename

@@ -19,11 +19,11 @@ void lt_look(lt_region *m);
 void lt_open(lt_region *m, const char *path, int writable);
 // Takes the file away again that lt_open made, if it did.
 void lt_remove_created(lt_region *m, const char *path);
-// Makes anonymous memory of length zero bytes whose size nobody can change.
+// Creates anonymous memory of length zero bytes with a size that cannot change.
 void lt_open_anonymous(lt_region *m, int64_t length);
 // Another descriptor of the same memory, which outlives the one given.
 void lt_open_again(lt_region *m, int fd);
-// Whether nobody can take bytes of the memory away.
+// Whether the memory cannot be truncated.
 int lt_sealed(int fd);
 // Makes the file at least length bytes long.
 void lt_extend(lt_region *m, int64_t length);

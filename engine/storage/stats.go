@@ -64,11 +64,11 @@ func Reserve(op string, bytes int64) error {
 	return err
 }
 
-// Unreserve takes back what Reserve counted.
+// Unreserve undoes Reserve.
 func Unreserve(bytes int64) { memory.inUse.Add(-bytes) }
 
-// badLimit is a value of LimitVariable that nobody can understand. Every allocation then fails and says so: the program
-// that asked for a limit does not run without one.
+// badLimit is an invalid value of LimitVariable. Every allocation then fails with that error: a program that requests a limit must not run without
+// one.
 var badLimit string
 
 func init() {

@@ -22,8 +22,8 @@ type Storage struct {
 	version  int64 // how often operators have written
 	device   device.Device
 	readOnly bool
-	fixed    atomic.Bool  // somebody else knows the address of the bytes: they must not move
-	moving   atomic.Int32 // moves of the bytes that have begun, of which one goes through at most: no call must begin to use them
+	fixed    atomic.Bool  // the address of the bytes was exported: they must not move
+	moving   atomic.Int32 // started moves of the bytes, at most one of which succeeds: no call may begin to use them
 	uses     atomic.Int32 // of the bytes, in addition to those by the arguments of calls
 	backing  backing
 }
@@ -33,8 +33,8 @@ type backing interface {
 	release(s *Storage, data unsafe.Pointer)
 }
 
-// External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called
-// with Context exactly once, when the last reference goes, from whichever thread that happens on.
+// External is the owner of bytes that libtensor did not allocate. Deleter is a C function void (*)(void *) that is called with Context exactly once,
+// when the last reference is released, on the thread that releases it.
 type External struct {
 	Deleter, Context uintptr
 }
@@ -46,7 +46,7 @@ func (e *External) release(*Storage, unsafe.Pointer) {
 	}
 }
 
-// part is the storage that a slice's bytes belong to.
+// part is a slice's reference to the storage that owns its bytes.
 type part struct{ whole *Storage }
 
 func (p part) release(*Storage, unsafe.Pointer) { p.whole.Release() }
@@ -217,7 +217,7 @@ func (s *Storage) free() {
 	}
 }
 
-// Fix makes the storage keep its bytes where they are until it is freed: it can no longer be resized.
+// Fix pins the storage's bytes to their address until it is freed: it can no longer be resized.
 func (s *Storage) Fix() { s.fixed.Store(true) }
 
 // UsedElsewhere reports whether a call on another thread uses a storage. The layer that accepts calls sets it.
@@ -327,7 +327,7 @@ func (s *Storage) Revert(nbytes, capacity int64) {
 	})
 }
 
-// holder says who keeps the storage from being resized.
+// holder describes for errors why the storage cannot be resized.
 func (s *Storage) holder() string {
 	switch b := s.backing.(type) {
 	case nil:

@@ -139,7 +139,7 @@ func (t *Tensor) At(index []int64) dtype.Scalar {
 // Item is the value of a tensor with one element.
 func (t *Tensor) Item() dtype.Scalar { return Get(t.Data(), t.dtype) }
 
-// FromInts makes a vector of 64-bit integers in the host's memory, with a sign or without one.
+// FromInts returns a vector of 64-bit integers on the CPU, signed or unsigned.
 func FromInts(op string, n int64, d dtype.DType, value func(i int64) int64) (*Tensor, error) {
 	t, err := Empty(op, []int64{n}, d, device.Host)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // the key before it reaches the kernel. Plain tensors have none.
 type Keys uint16
 
-// The keys, in the order in which their layers are entered. Tensors of transforms come first, whatever the tensors are that they represent. Sparse
-// tensors are made of dense parts, on which their layers call operators, and it is these that have gradients.
+// The keys, in the order in which the dispatcher handles them. Wrapped tensors come first, whatever tensors they wrap. Operators on sparse tensors
+// call operators on their dense parts, which are part of the autograd graph.
 const (
 	Transformed Keys = 1 << iota
 	Autocast         // of calls, not of tensors: operators whose arguments are converted to other dtypes
@@ -19,7 +19,7 @@ const (
 	SparseCSC
 	SparseBSR
 	SparseBSC
-	Named // before gradients, so that histories know nothing of names
+	Named // before gradients, so that the autograd graph does not contain names
 	Gradient
 	Conjugate // after gradients, as views are
 	Negative
@@ -33,7 +33,7 @@ const (
 // Sparse are the keys of the sparse layouts.
 const Sparse = SparseCOO | SparseCSR | SparseCSC | SparseBSR | SparseBSC
 
-// Lazy are the keys of tensors whose elements are conjugates, or negatives, of what their memory has.
+// Lazy are the keys of tensors with lazy conjugation or negation.
 const Lazy = Conjugate | Negative
 
 // First is the key whose layer is entered first, alone.
@@ -140,7 +140,7 @@ func (t *Tensor) Detached() uint64 { return t.kind.detached }
 // Viewing reports whether the tensor was made as a view of another one.
 func (t *Tensor) Viewing() bool { return t.kind.viewing }
 
-// CountApart has writes to the tensor, and to the views that are made of it from now on, counted for these alone, not for others over the storage.
+// CountApart gives the tensor, and its future views, a separate version counter, which other tensors over the storage do not share.
 func (t *Tensor) CountApart() { t.kind.writes = new(atomic.Int64) }
 
 // Version returns the number of writes by operators to the tensor and to tensors that share its memory.
@@ -202,14 +202,14 @@ func (t *Tensor) leave() {
 // kind holds the metadata of a tensor other than its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
 	layout   Layout
-	detached uint64        // the number of the detach() that it comes from, or of which it is a view
+	detached uint64        // the number of the detach() that returned it or its base
 	viewing  bool          // it was made as a view of another tensor
 	writes   *atomic.Int64 // counts writes to the tensor and its views; nil if the storage does
 	wrapped  bool          // a wrapped number: represents a plain number in promotion
 	zeroDim  bool          // it counts in promotion as a tensor without dimensions, whatever it has
-	fixed    bool          // it is one that an operator's function made of a plain number, not one that was given as a tensor
+	fixed    bool          // an operator's function created it from a plain scalar, and it was not passed as a tensor
 	keys     Keys
 	state    any
 	history  History
-	names    *[]string // of the dimensions; nil where none has one
+	names    *[]string // of the dimensions; nil if none is named
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Names of dimensions are lists with "" for a dimension without one. Lists are never changed once a tensor has them, so that aliases share them.
+// Names of dimensions are lists with "" for an unnamed dimension. Lists are immutable once a tensor has them, so that aliases share them.
 
 // SetNames returns the tensor names of its dimensions, "" for one without; a list without any name, and nil, leave it unnamed. The list is the
 // tensor's from now on, and its aliases'.
@@ -30,7 +30,7 @@ func (t *Tensor) Rename(op string, names []string) error {
 	return nil
 }
 
-// Names of the dimensions, "" for those without one; nil where none has one. Not to be changed.
+// Names returns the names of the dimensions, "" for unnamed ones, or nil if none is named. Do not change the list.
 func (t *Tensor) Names() []string {
 	if t.kind.names == nil {
 		return nil

@@ -33,7 +33,7 @@ func (p *pool[T]) put(x *T) bool {
 	return room
 }
 
-// take returns the front object or the one that was put last, nil when there is none.
+// take returns the front object or the one that was added last, or nil.
 func (p *pool[T]) take() (x *T) {
 	if p.front.Load() != nil {
 		if x = p.front.Swap(nil); x != nil {
@@ -58,9 +58,8 @@ func (p *pool[T]) all() []*T {
 	return p.free
 }
 
-// parked recycles small tensors whole, with their storage and its block: a program of small tensors then neither allocates
-// nor collects. parkedViews are tensors that shared another's storage, and parkedExternals tensors of other owners' memory
-// whose storages nobody else has.
+// parked recycles small tensors with their storage and its block: programs with small tensors then neither allocate nor collect. parkedViews are
+// tensors that shared another's storage, and parkedExternals tensors over external memory with an unshared storage.
 var (
 	parked          [storage.ParkClasses]pool[allocation]
 	parkedViews     pool[Tensor]
@@ -71,7 +70,7 @@ func init() { storage.AddParking(parking{}) }
 
 type parking struct{}
 
-// Recycle releases a tensor that nobody else refers to.
+// Recycle releases a tensor without other references.
 func (t *Tensor) Recycle() {
 	f := t.allocation
 	if f == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Quantizer says which numbers the integers of a quantized tensor represent: (integer - zero point) * scale. It is never changed once a tensor has
-// it, so that aliases share it.
+// Quantizer maps the integers of a quantized tensor to numbers: (integer - zero point) * scale. It is immutable once a tensor has it, so that aliases
+// share it.
 type Quantizer struct {
 	Scales []float64 // one, or one for each index along Axis
 	Zeros  []int64
@@ -33,7 +33,7 @@ func (q *Quantizer) Scheme() string {
 	return "per_tensor_affine"
 }
 
-// Equal reports whether two quantizers say the same.
+// Equal reports whether two quantizers have the same parameters.
 func (q *Quantizer) Equal(other *Quantizer) bool {
 	return q.Axis == other.Axis && slices.Equal(q.Scales, other.Scales) && slices.Equal(q.Zeros, other.Zeros)
 }
@@ -55,7 +55,7 @@ func (t *Tensor) Ints() *Tensor {
 	return a
 }
 
-// AsQuantized is a tensor of the quantized dtype d over the integers of t, which q says the numbers of.
+// AsQuantized returns a tensor of the quantized dtype d over the integers of t, with quantizer q.
 func (t *Tensor) AsQuantized(op string, d dtype.DType, q *Quantizer) (*Tensor, error) {
 	if d.Stored() != t.dtype {
 		return nil, status.Runtimef("%s: a tensor of dtype %v keeps integers of %v, but got %v", op, d, d.Stored(), t.dtype)

@@ -43,7 +43,7 @@ type Tensor struct {
 	dtype      dtype.DType
 	kind       kind
 	contiguous bool
-	changing   atomic.Int32 // changes of the geometry that have begun, of which one goes through at most: no call must begin to use it
+	changing   atomic.Int32 // started changes of the geometry, at most one of which succeeds: no call may begin to use it
 	allocation *allocation  // the allocation that the tensor is part of, if any
 	external   *external    // or this one
 	inline     [2 * inlineDims]int64

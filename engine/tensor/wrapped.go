@@ -57,7 +57,7 @@ func (s *Still) Move() {
 // Moves reports whether the tangent can be others than zeros.
 func (s *Still) Moves() bool { return s == nil || s.moves.Load() }
 
-// Wrapped is what t keeps as the tensor of a transform; nil of any other.
+// Wrapped returns the state of a tensor wrapped at a transform level, or nil.
 func (t *Tensor) Wrapped() *Wrapped {
 	if t == nil || t.kind.state == nil {
 		return nil
@@ -104,7 +104,7 @@ func (t *Tensor) Behind() *Tensor {
 // call ends. The layer that accepts calls sets it.
 var Holding = func(*storage.Storage) []*Tensor { return nil }
 
-// Each are the tensors that t is made of by transforms inside of one, of all with nil: itself, or all examples, or the primal and the tangent.
+// Each yields the tensors that t wraps by levels inside of one (by all levels for nil): itself, or all batch elements, or the primal and the tangent.
 func (t *Tensor) Each(around *Level) iter.Seq[*Tensor] {
 	return func(yield func(*Tensor) bool) { t.each(around, yield) }
 }
@@ -209,7 +209,7 @@ func (t *Tensor) replaceTangent(op string, tangent *Tensor, still *Still) error 
 	return nil
 }
 
-// Contains returns whether part is t, or a tensor that t is made of by transforms.
+// Contains reports whether part is t, or a tensor that t wraps.
 func (t *Tensor) Contains(part *Tensor) bool {
 	if t == nil || t == part {
 		return t != nil
@@ -218,7 +218,7 @@ func (t *Tensor) Contains(part *Tensor) bool {
 	return w != nil && (w.Value.Contains(part) || w.Tangent.Contains(part))
 }
 
-// Alone reports whether nobody else sees the memory of t.
+// Alone reports whether no other tensor shares the memory of t.
 func (t *Tensor) Alone() bool {
 	w := t.Wrapped()
 	return t.storage.Refs() == 1 && (w == nil || w.Value.Alone() && (w.Tangent == nil || w.Tangent.Alone()))

@@ -43,7 +43,7 @@ func dimension(op string, t *tensor.Tensor, dim int64) (int, error) {
 	return shape.WrapDim(op, dim, t.Dim())
 }
 
-// Select sees one position of a dimension, which goes away.
+// Select views one position of a dimension and removes the dimension.
 func Select(op string, t *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
 	if t.Dim() == 0 {
 		return nil, status.Indexf("%s: cannot be applied to a 0-dim tensor", op)
@@ -74,7 +74,7 @@ func Slice(op string, t *tensor.Tensor, dim, start, stop, step int64) (*tensor.T
 	return As(op, t, g)
 }
 
-// Narrow sees length positions of a dimension from start on, which counts from the end where it is negative.
+// Narrow views length positions of a dimension from start on; a negative start counts from the end.
 func Narrow(op string, t *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	d, err := dimension(op, t, dim)
 	if err != nil {

@@ -27,7 +27,7 @@ const wide = {
 // Arrays longer than this are filled from empty: V8 makes tables of longer ones that have holes.
 const MOST_HOLES = 2 ** 25;
 
-// V8 ends the process where an array that grows, or the heap, comes to its end: these stay below.
+// V8 ends the process if an array or the heap exceeds its limit: these lengths stay below.
 const LONGEST = 2 ** 26;
 const SMALL = 2 ** 20;
 const HEAP_LEFT = 2 ** 26;
@@ -76,7 +76,7 @@ function complexRow(values) {
   };
 }
 
-// Integers are put together from their halves, without a BigInt for each: only those beyond 2^53 stay one.
+// Integers are combined from their halves, without a BigInt for each: only those beyond 2^53 become one.
 function bigUintRow(values) {
   const halves = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);
   return (at, count) => {
@@ -131,7 +131,7 @@ function withItems(items, fn) {
   }
 }
 
-// The options of to(): a dtype, a device or a tensor to be like can come first.
+// The options of to(): the first argument may be a dtype, a device or a tensor with both.
 function target(first, ...rest) {
   const last = rest.at(-1);
   const options = typeof last === 'object' && last !== null && !native.isTensor(last) ? rest.pop() : {};

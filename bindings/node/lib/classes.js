@@ -12,8 +12,8 @@ const { watch, unwatch } = require('./signals.js');
 // src/addon.h.
 const cell = new Int32Array(addon.memory, 0, 16);
 const numbers = new Float64Array(addon.memory, 64, 16);
-// An object's box that the addon asked for, or is to have; that of the object which is being made; how many arguments were noted;
-// whether an error is the addon's own; and the kinds of the arguments, from this one on.
+// Cells: the box of an object that the addon requested, or its new box; the box of the object being created; the number of recorded
+// arguments; whether an error is the addon's; and the kinds of the arguments, from this one on.
 const [READ, MADE, NOTED, FAILED, KINDS] = [0, 1, 2, 3, 4];
 // Kinds of arguments: any, a number, an object of ours, the option out alone.
 const [ANY, NUMBER, OWN, OUT] = [0, 1, 2, 3];
@@ -107,7 +107,7 @@ function look(tensor, what) {
   return native.look(box, what);
 }
 
-// Numbers that are too many, or too large, come as values of the addon's.
+// Large integers, or many of them, are returned as values of the addon.
 function integers(tensor, what) {
   const value = look(tensor, what);
   if (value !== undefined) return value;
@@ -300,8 +300,8 @@ function indexed(tensor, items) {
   return owned(made);
 }
 
-// A function of the addon's that notes its arguments where they are few. One that makes a tensor takes the object that is to own it
-// after them. The stack of an error begins where the function was called.
+// A function of the addon that records its arguments if they are few. One that returns a tensor is passed the object for it after the
+// arguments. The stack of an error begins at the call of the function.
 function noting(call, makes) {
   return function noted(a, b, c, d) {
     const count = arguments.length;

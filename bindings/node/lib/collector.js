@@ -22,7 +22,7 @@ function find() {
     const found = ofV8();
     return (all) => found({ type: all ? 'major' : 'minor' });
   } catch {
-    return () => {}; // it comes when the runtime wants it to
+    return () => {}; // the runtime decides when to collect
   }
 }
 

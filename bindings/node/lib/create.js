@@ -48,7 +48,7 @@ function sizesOf(shape, count) {
 
 const sizesArray = (sizes) => BigInt64Array.from(sizes, BigInt);
 
-// The dtype that a typed array holds when the user asks for dtype: its own, or the one whose bits its elements are.
+// The dtype of a typed array's elements if the user requests dtype: its own, or the one with the same bits.
 function storedDtype(array, dtype) {
   const name = memory.nameOf(array);
   if (carried.includes(dtype) && views[dtype].name === name) return dtype;

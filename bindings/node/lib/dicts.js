@@ -6,7 +6,7 @@ const native = require('./native.js');
 const { inNameOf, kindOf, renamed, typeError } = require('./options.js');
 const { pathOf } = require('./paths.js');
 
-// Savers and loaders, and whether a path comes first.
+// Savers and loaders, and whether the path is the first argument.
 const savers = { saveDict: true, safetensorsSaveFile: true, safetensorsSave: false, npzSave: true, npzSaveBytes: false };
 const loaders = { loadDict: true, safetensorsLoadFile: true, safetensorsLoad: false, npzLoad: true, npzLoadBytes: false };
 

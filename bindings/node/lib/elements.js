@@ -98,7 +98,7 @@ function shown(t) {
   });
 }
 
-// Whether an object is what structuredClone, or postMessage, made of a tensor.
+// Whether an object is the structuredClone, or postMessage, form of a tensor.
 function isShown(data) {
   const found = typeof data === 'object' && data !== null && !native.isTensor(data) ? data.elements : undefined;
   if (typeof found !== 'object' || found === null) return false;

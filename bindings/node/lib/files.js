@@ -10,7 +10,7 @@ const { pathOf } = require('./paths.js');
 
 const { Storage } = native;
 
-// Collects the tensors of a value while it turns the value into what JSON.stringify takes.
+// Collects the tensors of a value while it converts the value to a form for JSON.stringify.
 class Encoder {
   constructor(value) {
     this.tensors = [];

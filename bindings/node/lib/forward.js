@@ -28,7 +28,7 @@ function parts(tensors) {
   });
 }
 
-// The product of the outputs' Jacobian with tangents of the inputs, for each output; null where it does not depend on these. The product of a
+// The product of the outputs' Jacobian with tangents of the inputs, for each output; null if it does not depend on these. The product of a
 // vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
 function products(outputs, inputs, tangents, recorded) {
   if (!outputs.length) return [];

@@ -61,7 +61,7 @@ class FunctionContext {
     context.#saved = context.#dirty = context.#constant = []; // outputs among them would keep their own node
     context.#node = keep(native.nodeWeak(node));
     node.dispose();
-    keep(context); // what forward has put there for backward
+    keep(context); // the values that forward has stored for backward
   }
 }
 

@@ -30,8 +30,8 @@ const backwardOptions = ['retainGraph', 'createGraph', 'inputs', 'signal'];
 
 const isOptions = (value) => typeof value === 'object' && value !== null && !isIterable(value) && !ArrayBuffer.isView(value) && !native.isTensor(value);
 
-// The arguments of the addon's function. A gradient may be left out, and the options come in its place. Inputs that are given must be some:
-// none represents all leaves.
+// The arguments of the addon's function. A gradient may be omitted before the options. Inputs, if present, must not be empty: by default
+// all leaves.
 function backwardArguments(op, tensors, first, second) {
   const [gradients, given] = isOptions(first) ? [undefined, first] : [first, second];
   const { retainGraph, createGraph = false, inputs, signal } = read(op, given, backwardOptions);

@@ -19,7 +19,7 @@ function immediate(op, result) {
   throw typeError(`${op}: the function must not be asynchronous: what it gives is needed at once`);
 }
 
-// Objects of nodes by the library's number, as long as somebody holds them: a node is the same object with every look.
+// Node objects by the library's number, while they are referenced: a node is always the same object.
 const nodes = new Map();
 const gone = new FinalizationRegistry((id) => {
   if (nodes.get(id)?.deref() === undefined) nodes.delete(id);
@@ -131,7 +131,7 @@ for (const [name, property] of Object.entries(nodeProperties)) Object.defineProp
 Object.defineProperty(Tensor.prototype, 'gradFn', { configurable: true, get() { return same(native.gradFn(this)); } });
 classes.views.Node = (node) => ({ name: node.name });
 
-// Calls fn, whose operations save what pack makes of each tensor; unpack makes the tensor again.
+// Calls fn with saved-tensor hooks: its operations save the result of pack for each tensor; unpack restores the tensor.
 function savedTensorsHooks(pack, unpack, fn) {
   const op = 'savedTensorsHooks';
   for (const given of [pack, unpack, fn]) checkFunction(op, given);

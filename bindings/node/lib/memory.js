@@ -1,6 +1,6 @@
 'use strict';
 
-// Typed arrays and buffers as the runtime knows them: of any context, and whatever properties the objects claim to have.
+// Typed arrays and buffers according to the runtime: of any context, and regardless of the objects' properties.
 const { types } = require('node:util');
 
 const TypedArray = Object.getPrototypeOf(Uint8Array);

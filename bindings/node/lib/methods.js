@@ -30,7 +30,7 @@ for (const [name, dtype] of Object.entries(casts))
     },
   });
 
-// What PyTorch has as attributes.
+// Attributes of PyTorch.
 for (const name of ['T', 'mT', 'H', 'mH']) {
   const view = Tensor.prototype[name];
   define(Tensor, {

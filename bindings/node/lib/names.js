@@ -1,6 +1,6 @@
 'use strict';
 
-// Names of dimensions, as JavaScript has them: null for a dimension without one.
+// Names of dimensions in JavaScript: null for an unnamed dimension.
 const { isIterable, listed } = require('./classes.js');
 const native = require('./native.js');
 const { define, inNameOf, kindOf, typeError, valueError } = require('./options.js');

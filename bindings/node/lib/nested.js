@@ -118,7 +118,7 @@ class Notes {
     return true;
   }
 
-  // Numbers and what else may represent them.
+  // Numbers and their other representations.
   row(level, count) {
     if (this.at + count > this.numbers.length) return false;
     const first = this.at;
@@ -154,7 +154,7 @@ class Notes {
   }
 }
 
-// A tensor of nested arrays, on the CPU. Without a dtype numbers are floats, or, as indices, integers where they have no fraction.
+// A tensor of nested arrays, on the CPU. Without a dtype numbers are floats, or, as indices, integers if they have no fraction.
 function fromNested(data, dtype, asIndices) {
   const notes = new Notes(shapeOf(data));
   if (Array.isArray(data)) notes.array(data, 0);

@@ -8,7 +8,7 @@ const isURL = (value) => typeof value === 'object' && value !== null && !native.
 
 const pathOf = (value) => (isURL(value) ? fileURLToPath(value.href) : value);
 
-// The path comes first, or by its name in the options.
+// The path is the first argument, or an option.
 function withPath(args) {
   return args.map((arg) => {
     if (isURL(arg)) return pathOf(arg);

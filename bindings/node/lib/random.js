@@ -1,6 +1,6 @@
 'use strict';
 
-// Seeds are 64 bits: those from 2^63 go to the library as the negative integers of the same bits, and come back as they went.
+// Seeds are 64 bits: those from 2^63 are passed to the library as the negative integers of the same bits, and converted back.
 const native = require('./native.js');
 const { inNameOf } = require('./options.js');
 

@@ -121,7 +121,7 @@ function bytesOf(storage) {
   return [...linesOf(storage, 0, half), ' ...', ...linesOf(storage, count - half, count), summary].join('\n');
 }
 
-// Nested arrays of what JSON has: of integers those that its numbers hold exactly.
+// Nested arrays of JSON values: only integers that its numbers represent exactly.
 function inJSON(t) {
   const list = t.toArray();
   if (!/^u?int64$/.test(t.dtype)) return list;

@@ -5,7 +5,7 @@
 // The callbacks to run when a signal is aborted, by signal.
 const watched = new WeakMap();
 
-// One that fails keeps none of the others.
+// A failing callback does not prevent the others.
 function stopAll(all) {
   let failed;
   for (const stop of [...all]) {

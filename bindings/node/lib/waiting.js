@@ -4,8 +4,7 @@
 const native = require('./native.js');
 const { kindOf, typeError } = require('./options.js');
 
-// A promise that is kept when asynchronous calls are done with the tensors, or, where none are given, with all: also those that were
-// aborted.
+// A promise that resolves when asynchronous calls no longer use the tensors, by default when all have ended, including aborted ones.
 async function settled(...tensors) {
   for (const t of tensors) if (!native.isTensor(t)) throw typeError(`settled: the arguments must be tensors, not ${kindOf(t)}`);
   await native.settled(tensors);

@@ -1,6 +1,6 @@
 'use strict';
 
-// What every runtime of JavaScript does with the package.
+// Checks for every runtime of JavaScript.
 const assert = require('node:assert/strict');
 const { mkdtempSync, rmSync } = require('node:fs');
 const { tmpdir } = require('node:os');
@@ -9,7 +9,7 @@ const { pathToFileURL } = require('node:url');
 const lt = require('libtensor');
 
 async function main() {
-  // More handles than a collector is asked for, none of which is disposed; and those that are.
+  // More handles than the threshold of a collection, without dispose; and disposed ones.
   for (let i = 0; i < 60_000; i++) lt.ones(1000);
   for (let i = 0; i < 20_000; i++) lt.scope(() => lt.ones(10).add(1));
   const kept = Array.from({ length: 20_000 }, () => lt.ones(3));

@@ -8,7 +8,7 @@ static void delete_reference(napi_env env, napi_ref *reference) {
   *reference = NULL;
 }
 
-// Forgets what lib/classes.js has given.
+// Releases the parts of lib/classes.js.
 static void leave_parts(napi_env env, lt_env *e) {
   napi_ref *const all[] = {&e->reader,    &e->writer, &e->collector, &e->noting, &e->watch,
                            &e->to_tensor, &e->list,   &e->fail,      &e->parts,  &e->unwatch};
@@ -44,7 +44,7 @@ static void close_env(napi_env env, void *data, void *hint) {
   for (lt_binding *b = e->bindings; b && b->name; b++) free((char *)b->name);
   free(e->bindings);
   lt_free_async(e);
-  if (!e->eager) return;  // finalizers may still come, as in Deno
+  if (!e->eager) return;  // finalizers may still run, as in Deno
   lt_free_pool(e->pool);
   free(e);
 }
@@ -54,7 +54,7 @@ static napi_value live_handles(napi_env env, napi_callback_info info) {
   return lt_from_int(env, tensor_live_handles());
 }
 
-// accountedBytes(): what V8 has been told, or will be, of this environment's memory.
+// accountedBytes(): the memory of this environment that is, or will be, reported to V8.
 static napi_value accounted_bytes(napi_env env, napi_callback_info info) {
   (void)info;
   return lt_from_int(env, lt_get_env(env)->bytes);

@@ -93,7 +93,7 @@ typedef struct lt_buffer lt_buffer;
 typedef struct lt_kept lt_kept;
 typedef struct lt_inbox lt_inbox;
 
-// What there is to see of a tensor without its elements.
+// The properties of a tensor without its elements.
 typedef struct lt_facts {
   tensor_dtype dtype;
   tensor_device device;
@@ -111,7 +111,7 @@ typedef struct lt_box {
   bool wrapped;             // the JavaScript object lives
   bool disposed;            // the user has let go of it
   bool writing;             // an asynchronous call writes it
-  struct lt_facts *before;  // what there was to see of it before that call, NULL without
+  struct lt_facts *before;  // its properties before that call, or NULL
   int32_t reading;          // asynchronous calls that read it
   int32_t users;            // asynchronous calls that need the handle
   lt_memory *memory;        // of its storage, NULL without
@@ -165,7 +165,7 @@ typedef struct lt_env {
       unwatch;
   napi_ref parts;
   bool eager;       // references can be deleted before the finalizers of their objects have run
-  napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
+  napi_ref cells;   // memory that lib/classes.js and the addon exchange numbers through
   int32_t *cell;    // its integers: LT_CELL_READ and those that follow
   double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
   const lt_overload *index, *select, *slice;
@@ -179,7 +179,7 @@ typedef struct lt_env {
   lt_memory **memories;       // a hash table by address
   size_t memory_count, memory_room;
   int64_t bytes, kept_bytes;  // of all memories: now, and after the last collection
-  int64_t patience;           // how much may come before the next
+  int64_t patience;           // growth until the next collection
   int64_t unreported;         // external bytes that V8 has not been told of
   tensor_dtype default_dtype;
   lt_inbox *inbox;
@@ -189,7 +189,7 @@ typedef struct lt_env {
   lt_saving *saving;  // the innermost hooks that operations save by
   napi_ref raised;    // the exception of a callback, in an array
   lt_told *told;      // the pending warnings
-  bool closing;       // nobody is told of warnings any more
+  bool closing;       // warnings are no longer reported
 } lt_env;
 
 lt_env *lt_get_env(napi_env env);
@@ -242,16 +242,16 @@ lt_box *lt_box_of(lt_env *e, int32_t number);
 // The box of an object, NULL for objects of other classes. Disposed objects, which have no box,
 // share one for each class.
 lt_box *lt_unwrap(napi_env env, napi_value object);
-// Checks that a box can be used as access says; throws otherwise.
+// Checks that a box permits an access; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access);
-// Notes what there is to see of a box that an asynchronous call writes from now on, which may
-// change it on another thread; forgets it when the call is done.
+// Saves the properties of a box that an asynchronous call writes from now on, which may change on
+// another thread; ends with the call.
 void lt_begin_writing(lt_box *box);
 void lt_end_writing(lt_box *box);
 void lt_use(lt_box *box);
 void lt_unuse(napi_env env, lt_box *box);
-// Returns back memory of objects that nobody reaches before a call that needs more.
+// Collects unreachable objects before a call that needs more memory.
 void lt_make_room(napi_env env, lt_env *e);
 // Reports external memory to V8.
 void lt_account(napi_env env, lt_env *e, int64_t bytes);
@@ -277,7 +277,7 @@ void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call);
 void lt_track(napi_env env, lt_env *e, lt_box *box);
 void lt_detach(napi_env env, lt_env *e, lt_box *box);
 void lt_leave_memory(napi_env env, lt_env *e, lt_memory *memory);
-// Follows a box whose call may have moved its memory, or put it over another storage's.
+// Updates a box whose call may have moved its memory, or replaced its storage.
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved);
 // Follows an out, which the call may have resized.
 void lt_follow_out(napi_env env, lt_env *e, lt_box *box);

@@ -14,7 +14,7 @@ typedef struct job {
   napi_deferred deferred;
   napi_ref outs;               // an array of the objects that the call returns
   napi_ref caller;             // an error whose stack shows the caller
-  napi_async_context context;  // of functions that the call may ask, NULL without
+  napi_async_context context;  // for callbacks of the call, or NULL
   napi_ref signal, listener;   // an AbortSignal and its listener
   struct watch *watch;         // the listener's
   tensor_status status;
@@ -256,7 +256,7 @@ static void finish(napi_env env, lt_env *e, job *j) {
   end_pending(env, e);
 }
 
-// Calls a function in the asynchronous context of the call that asks for it.
+// Calls a function in the asynchronous context of the call that requests it.
 static bool answer(napi_env env, const lt_job *base, lt_question *question) {
   const job *asking = (const job *)base;
   napi_value resource;
@@ -376,7 +376,7 @@ static napi_value rejected(napi_env env) {
   return promise;
 }
 
-// Of what AsyncLocalStorage has: functions that the call asks for have it, too.
+// Keeps the AsyncLocalStorage context for callbacks of the call.
 static void keep_context(napi_env env, job *j) {
   napi_value name;
   if (napi_create_string_utf8(env, "libtensor", NAPI_AUTO_LENGTH, &name) != napi_ok ||

@@ -67,8 +67,8 @@ static void let_go(napi_env env, lt_env *e, lt_box *box) {
 // The number that a disposed object has in place of its box's.
 static int32_t gone_number(const lt_box *box) { return -1 - box->kind; }
 
-// Frees the handle, and what Node keeps for the object: it would run finalizers when the event loop
-// turns, which a long loop does not let it do. Where a finalizer runs in any case, it does the
+// Frees the handle, and Node's reference to the object, whose finalizer would otherwise run in a
+// later turn of the event loop, after a long loop. If a finalizer runs in any case, it does the
 // rest.
 static void dispose(napi_env env, lt_env *e, lt_box *box) {
   if (box->disposed) return;
@@ -77,7 +77,7 @@ static void dispose(napi_env env, lt_env *e, lt_box *box) {
   if (e->eager) forget(e, box);
 }
 
-// Disposes a box whose object does not know of it yet, if it lives.
+// Disposes a box and marks its object, if it is alive.
 static void dispose_object(napi_env env, lt_env *e, lt_box *box) {
   napi_value object, writer, result;
   if (napi_get_reference_value(env, box->object, &object) == napi_ok && object &&

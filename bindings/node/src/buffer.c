@@ -179,9 +179,9 @@ static napi_value lent_before(napi_env env, const lt_box *box, const void *data,
   return array_buffer;
 }
 
-// An ArrayBuffer over the memory of a tensor, whose storage it keeps alive and in its place. It
-// stays NULL where that is not possible: the memory must not be written, or the runtime has no
-// external memory. It is made once: each one counts as new memory of JavaScript.
+// An ArrayBuffer over the memory of a tensor. It keeps the storage alive and at its address. It is
+// NULL if that is not possible: for read-only memory, or a runtime without external memory. It is
+// created once, since each one counts as new memory of JavaScript.
 static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buffer) {
   tensor_t *held;
   void *data;

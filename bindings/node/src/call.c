@@ -12,7 +12,7 @@ typedef struct option {
   lt_js js;
 } option;
 
-// What JavaScript passed.
+// The passed values.
 typedef struct inputs {
   lt_js positional[MAX_INPUTS];
   int count;
@@ -89,7 +89,7 @@ static const char *positional_name(const lt_binding *b, int at) {
   return last < 0 ? "" : op->arguments[at < last ? at : last].name;
 }
 
-// What lib/classes.js noted of the arguments, before any other call changes it.
+// The arguments that lib/classes.js recorded, copied before another call changes them.
 typedef struct notes {
   int32_t count, kinds[LT_MOST_NOTED];
   double numbers[LT_MOST_NOTED];
@@ -102,7 +102,7 @@ static void take_notes(const lt_env *e, notes *n) {
     n->kinds[i] = e->cell[LT_CELL_KINDS + i], n->numbers[i] = e->numbers[i];
 }
 
-// Looks at `this`, which comes first, or at an argument.
+// Examines `this`, which is the first value, or an argument.
 static bool look(napi_env env, lt_env *e, const notes *n, int at, napi_value value, lt_js *js) {
   lt_noted kind = at < n->count ? (lt_noted)n->kinds[at] : LT_NOTED_ANY;
   bool own = kind == LT_NOTED_OWN || (kind == LT_NOTED_OUT && n->numbers[at] != 0);

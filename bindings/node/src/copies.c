@@ -11,7 +11,7 @@ static tensor_t *copy_of(const lt_call *call, const lt_box *box) {
   return NULL;
 }
 
-// A SharedArrayBuffer stays where it is.
+// A SharedArrayBuffer cannot be transferred.
 static bool needs_copy(const lt_box *box) {
   const lt_memory *m = box->memory;
   return box->kind == LT_TENSOR && m && m->buffer && m->buffer->detachable;

@@ -86,7 +86,7 @@ static bool hold(napi_env env, const lt_call *call, lt_graph *graph, tensor_t **
   lt_attach(env, e, box, NULL);
   lt_track(env, e, box);
   bool checked = lt_check_box(env, call->name, role_of(access), box, access);
-  box->disposed = true;  // no object owns it: it goes with its last user
+  box->disposed = true;  // no object owns it: its last user frees it
   lt_held *held = &graph->held[graph->count++];
   *held = (lt_held){.box = box, .access = access, .paused = &graph->paused};
   lt_claim(held);

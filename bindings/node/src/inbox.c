@@ -8,7 +8,7 @@ struct lt_inbox {
   pthread_mutex_t lock;
   _Atomic(lt_letter *) first;
   bool closed;      // the environment is gone, and its references with it
-  int64_t holders;  // the environment, and letters that are still to come
+  int64_t holders;  // the environment, and pending letters
 };
 
 bool lt_open_inbox(napi_env env, lt_env *e) {

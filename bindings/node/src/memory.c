@@ -74,7 +74,7 @@ static void set_bytes(napi_env env, lt_env *e, lt_memory *m, int64_t bytes) {
 
 static int64_t element_size(const tensor_t *t) { return tensor_dtype_size(tensor_get_dtype(t)); }
 
-// The address of the first byte of a box's storage, 0 where it has none.
+// The address of the first byte of a box's storage, 0 without one.
 static uintptr_t base_of(const lt_box *box) {
   void *data = NULL;
   tensor_storage_t *storage = box->handle;
@@ -116,7 +116,7 @@ static lt_buffer *buffer_at(const lt_call *call, uintptr_t base) {
   return NULL;
 }
 
-// The id of a box's storage, which no other storage ever has; 0 where it cannot be had.
+// The id of a box's storage, which is unique; 0 on failure.
 static int64_t storage_id(const lt_box *box) {
   tensor_storage_t *storage = box->handle;
   int64_t id = 0;

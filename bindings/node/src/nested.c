@@ -8,7 +8,7 @@
 typedef struct {
   const int32_t *tokens;
   const double *numbers;
-  const uint8_t *kinds;  // NULL where all are numbers
+  const uint8_t *kinds;  // NULL if all are numbers
   napi_value others;
   int64_t count, at, other;
   bool whole;  // plain numbers without a fraction are integers, rather than floats

@@ -192,7 +192,7 @@ static int processors(void) {
   return count > 0 ? count : 1;
 }
 
-// How many threads run calls, unless the environment or setAsyncThreads says otherwise.
+// The number of threads for calls, unless the environment or setAsyncThreads sets it.
 static int wanted_at_first(void) {
   const char *text = getenv("LIBTENSOR_ASYNC_THREADS");
   int wanted = text ? atoi(text) : 0;

@@ -48,7 +48,7 @@ struct lt_async {
 
 // Queues a job; false where no thread can be had for it.
 bool lt_queue(lt_job *job);
-// Takes a job back that still waits; false where it does not.
+// Removes a waiting job from the queue; returns false if it is not waiting.
 bool lt_unqueue(lt_job *job);
 // The jobs that are done, by `next`.
 lt_job *lt_take_done(lt_env *e);

@@ -12,7 +12,7 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-// a_name as aName, without underscores around it unless they belong to the name of an operator.
+// a_name as aName, without leading and trailing underscores, except those of an operator's name.
 static char *camel(const char *name, bool whole) {
   char *made = malloc(strlen(name) + 1), *to = made;
   if (!made) return NULL;

@@ -56,7 +56,7 @@ static bool emit(napi_env env, const warning *w) {
   return emitted;
 }
 
-// The call may have failed: its exception is put by meanwhile.
+// The call may have failed: its exception is saved meanwhile.
 static void open_letter(napi_env env, lt_letter *letter) {
   napi_handle_scope scope;
   napi_value raised = NULL, again;

@@ -183,7 +183,7 @@ test('many calls may have one signal, which has one listener of theirs', async (
   for (const { status, reason } of await Promise.allSettled(calls)) assert.deepEqual([status, reason?.message], ['rejected', 'mine']);
   await lt.settled();
   assert.equal(getEventListeners(signal, 'abort').length, 0);
-  await new Promise((resolve) => setTimeout(resolve, 10)); // warnings come later
+  await new Promise((resolve) => setTimeout(resolve, 10)); // warnings are reported later
   process.off('warning', warn);
   assert.deepEqual(warned, []);
 });

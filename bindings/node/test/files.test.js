@@ -142,7 +142,7 @@ test('failures to save or load throw, keep the old file and leak no handles', as
   assert.throws(() => lt.load(at('a\0.pt')), /NUL/);
   assert.throws(() => lt.saveDictList(at('x.pt'), ['a'], []), /1 names were given for 0 tensors/);
   assert.deepEqual(readFileSync(at('old.pt')), before);
-  assert.ok(lt.liveHandles() <= handles); // the collector may have come meanwhile
+  assert.ok(lt.liveHandles() <= handles); // the collector may have run meanwhile
   assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('.')), []);
 });
 

@@ -344,7 +344,7 @@ class Run {
     }
   }
 
-  // What else can happen to memory that calls use.
+  // Other changes to memory that calls use.
   disturb() {
     const object = this.object();
     try {

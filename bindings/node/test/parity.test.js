@@ -9,7 +9,7 @@ const lt = require('..');
 
 const camel = (name) => name.replace(/(?<=[a-z0-9])_+([a-z0-9])/g, (_, c) => c.toUpperCase());
 
-// The public functions, and the members of a class where they are indented, that a file of declarations has.
+// The public functions, or for an indentation the members of classes, in a file of declarations.
 function declared(file, indent = '') {
   const text = readFileSync(join(__dirname, '../../python/libtensor', file), 'utf8');
   const found = text.matchAll(new RegExp(`^${indent}(?:def|class) ([A-Za-z]\\w*)`, 'gm'));

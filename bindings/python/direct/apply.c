@@ -86,7 +86,7 @@ PyObject *sole_ctx(const tensor *t) {
   return call ? call->ctx : NULL;
 }
 
-// Returns the library a call whose ctx has what else there is to know, and ctx its node.
+// Creates a node for a call, whose other attributes are in ctx, and stores it in ctx.
 static bool give(const state *s, PyObject *ctx, const char *name, bool materialize,
                  void *const *const *lists, const int64_t *lengths, const int64_t *constant) {
   void *node = NULL;
@@ -106,8 +106,8 @@ static bool give(const state *s, PyObject *ctx, const char *name, bool materiali
   return true;
 }
 
-// The handles of what ctx saves, which are tensors, NULL for None; NULL with an exception for
-// others.
+// The handles of the tensors that ctx saves, NULL for None; NULL with an exception for other
+// objects.
 static void **read_saved(const state *s, PyObject *tuple, void **few) {
   Py_ssize_t n = PyTuple_Size(tuple);
   void **to = n <= MOST ? few : malloc((size_t)n * sizeof *to);
@@ -216,8 +216,8 @@ static bool call_forward(application *a, PyObject *names) {
   return a->made;
 }
 
-// Another tensor over the memory of an output that is an argument or has a graph: a view of it
-// where the call is recorded, else what detach() returns.
+// Another tensor over the memory of an output that is an argument or has a graph: a view of it if
+// the call is recorded, otherwise a detached one.
 static PyObject *other_tensor(const application *a, PyObject *output, bool recording) {
   void *handle = (void *)((tensor *)output)->handle, *made = NULL;
   const bool views = recording && library.layout(handle) == TENSOR_STRIDED;
@@ -283,7 +283,7 @@ static bool returns_all(const application *a, PyObject *dirty) {
   return true;
 }
 
-// Records the call, of what ctx says of its outputs.
+// Records the call, with the outputs' properties from ctx.
 static bool record(application *a, PyObject *dirty, PyObject *without) {
   const state *s = a->s;
   PyObject *name = PyObject_GetAttr((PyObject *)a->ctx->type, s->name);
@@ -315,7 +315,7 @@ static bool record(application *a, PyObject *dirty, PyObject *without) {
   return made;
 }
 
-// Sets an attribute of ctx back to its class's, where it was set.
+// Resets an attribute of ctx to its class's value.
 static bool reset(application *a, PyObject *name, PyObject *value) {
   return !PyTuple_Size(value) || !PyObject_SetAttr(a->ctx, name, a->s->nothing);
 }
@@ -339,7 +339,7 @@ static bool saves_no_argument(const application *a, PyObject *dirty) {
   return !saves;
 }
 
-// Makes the results of what forward returned.
+// Returns the results for the outputs of forward.
 static bool finish(application *a, bool recording, bool any) {
   const state *s = a->s;
   PyObject *dirty = PyObject_GetAttr(a->ctx, s->dirty);

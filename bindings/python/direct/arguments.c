@@ -12,7 +12,7 @@ bool read_tensor(const state *s, PyObject *o, void **handle) {
   return true;
 }
 
-// A tensor among the arguments. Whether one of a subclass takes the call over is asked first.
+// A tensor argument. It first checks whether it is of a subclass that overrides the call.
 static bool read_handle(PyObject *o, arguments *a, void **handle) {
   if (o->type == a->s->kin) a->kin = true;
   return a->asks ? read_tensor(a->s, o, handle) : read_plain_tensor(a->s, o, handle);
@@ -139,7 +139,7 @@ static bool make_operand(arguments *a, lt_value *v) {
   return v->pointer = a->operand, true;
 }
 
-// A slice that goes forwards; Python turns others round.
+// A slice with a positive step; Python code reverses others.
 bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step) {
   if (o->type != &PySlice_Type) return false;
   if (!PySlice_Unpack(o, start, stop, step)) return *step > 0;
@@ -179,7 +179,7 @@ static bool read_indices(PyObject *o, arguments *a, lt_value *v) {
   return true;
 }
 
-// What None represents.
+// The default for None.
 static void read_none(char kind, lt_value *v) {
   switch (kind) {
     case 's':

@@ -1,6 +1,5 @@
-// Python's buffer protocol, by which memoryview(t) and whatever else reads memory see that of a
-// tensor. The slots of the class serve versions of Python before 3.12, too, which do not know
-// __buffer__.
+// Python's buffer protocol, through which memoryview(t) and other consumers access the memory of a
+// tensor. The slots of the class also serve Python before 3.12, which does not support __buffer__.
 #include "direct.h"
 
 // How the struct module writes the dtypes, integers of 64 bits with the letters of NumPy's own,
@@ -33,7 +32,8 @@ static bool is_fortran(const int64_t *sizes, const int64_t *strides, int64_t n) 
   return true;
 }
 
-// Returns whether the memory is that of numbers which others can read, whose gradient nobody wants.
+// Returns whether the memory holds elements that consumers can read, of a tensor that does not
+// require grad.
 static bool is_plain(const void *handle) {
   bool wanted;
   int64_t dtype = handle ? (int64_t)library.dtype(handle) : -1;
@@ -43,7 +43,7 @@ static bool is_plain(const void *handle) {
   return !library.requires_grad(handle, &wanted) && !wanted;
 }
 
-// Returns whether a tensor has memory for a consumer that asks for `flags`, along its strides.
+// Returns whether the memory and strides of a tensor satisfy a consumer's `flags`.
 static bool serves(const void *handle, int flags) {
   if (!is_plain(handle)) return false;
   bool rows = is_contiguous(handle) || !library.numel(handle);

@@ -161,8 +161,8 @@ PyObject *call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
   return or_fallback(result, f, args, flagged, names);
 }
 
-// A call with the flag inplace, which stands behind the other positional arguments or is given by
-// name: by the form in place where it is set.
+// A call with the flag inplace, which follows the other positional arguments or is a keyword: the
+// in-place form if it is set.
 PyObject *switches(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   Py_ssize_t n = (Py_ssize_t)count_of(flagged), at = f->overloads->positional, kept = 0;

@@ -82,7 +82,7 @@ typedef struct {
   int mode;        // LT_FUNCTION or LT_INPLACE
   int positional;  // how many parameters may be given by position
   int required;    // how many have no default
-  int least;       // how many, where nothing is named, are all that has to be looked at
+  int least;       // the number of leading arguments to check if no keyword is given
   bool makes;      // its result is one tensor
   int changed;     // the parameter that is changed and given back, beyond the last for none
   char kinds[LT_MOST_PARAMETERS];
@@ -107,7 +107,7 @@ typedef struct {
   int first, count;     // of the overloads that calls choose from
   overload *overloads;
   int reads;         // the property that a getter returns
-  const void *from;  // and the C function that knows it
+  const void *from;  // and the C function that returns it
 } function;
 
 // Results of getters: an int64_t, the dtype, the device, all elements as nested lists, and as
@@ -146,7 +146,7 @@ typedef struct {
   bool pins;      // the result is to be in pinned memory
   bool leaf;      // the result is to require grad
   void *blocks;   // for lists that are too long for `numbers`, freed after the call
-  void *operand;  // the tensor made of a number, freed after the call
+  void *operand;  // the tensor of a scalar operand, freed after the call
   int keeps;      // objects that stay alive through the call
   PyObject *kept[MOST_KEPT];
   PyObject *out, *first,
@@ -245,11 +245,11 @@ static inline PyObject *maybe(const state *s, void *handle) {
   return Py_IncRef(&_Py_NoneStruct), &_Py_NoneStruct;
 }
 
-// The same for a result, which is of the class that the arguments ask for.
+// The same for a result, of the class that the arguments determine.
 PyObject *wrap_for(const arguments *a, void *handle);
 
-// A result of an operator whose results may be views of an argument, which knows it if it is one;
-// that argument itself where it is the same.
+// A result that may be a view of an argument, with that argument as its base, or the argument
+// itself if it is the same tensor.
 PyObject *as_view(const function *f, const overload *o, PyObject *of, PyObject *made);
 
 // Item i of the first argument if it is a list, otherwise NULL.

@@ -167,7 +167,7 @@ PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyO
   return or_fallback(result, f, args, flagged, names);
 }
 
-// from_sequence(data, dtype): a tensor of what nested sequences hold, on the CPU.
+// from_sequence(data, dtype): a tensor from nested sequences, on the CPU.
 PyObject *make_of_sequence(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   int64_t code = TENSOR_DTYPE_NONE;

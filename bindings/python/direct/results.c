@@ -57,7 +57,7 @@ PyObject *device_of(const state *s, tensor_device d) {
   return made;
 }
 
-// One result. It belongs to the object, or to nobody any more on failure.
+// One result. The object owns it; on failure it is freed.
 static PyObject *object_of(const arguments *a, char kind, const lt_value *v) {
   const state *s = a->s;
   PyObject *made = NULL;
@@ -93,7 +93,7 @@ static PyObject *object_of(const arguments *a, char kind, const lt_value *v) {
   return PyLong_FromVoidPtr(v->pointer);
 }
 
-// The tensors that several results were written to, as the tuple that new ones would come in.
+// The output tensors of several results, as the tuple type of new results.
 static PyObject *outputs_of(const function *f, const overload *o, PyObject *out) {
   Py_ssize_t n = (Py_ssize_t)strlen(o->op->results);
   PyObject *made = n == 1 ? out : PyType_GenericAlloc(f->tuple, n);

@@ -137,7 +137,7 @@ def work(options, law, part):
             Events().start(case, done)
             try:
                 found = held.check(library, call, rng)
-            except Exception:  # a fault of the suite is shown as one, and the run goes on
+            except Exception:  # a defect of the test is reported as one, and the test continues
                 found = f"the suite failed: {traceback.format_exc()}", call
             if found is None:
                 tell(passed=c, applies=False)

@@ -33,7 +33,7 @@ static _Atomic(tensor_t *) t[TENSORS];
 static _Atomic(tensor_storage_t *) s[STORAGES];
 static _Atomic(tensor_generator_t *) g[GENERATORS];
 static _Atomic(tensor_node_t *) n[NODES];
-static _Alignas(64) unsigned char memory[4096];  // what from_data and from_blob are given
+static _Alignas(64) unsigned char memory[4096];  // for from_data and from_blob
 static bool tracing;
 static _Thread_local char line[1 << 14];
 static _Thread_local size_t used;
@@ -354,7 +354,7 @@ static void timed(const char *name, double start) {
 // ---------------------------------------------------------------------------------------------------------
 // pools
 
-// The tensor as one of other kinds, NULL where it cannot be.
+// The tensor converted to another kind, NULL on failure.
 static tensor_t *of_kind(const tensor_t *from, int kind) {
   static const int64_t block[] = {1, 1};
   tensor_t *made = NULL, *other = NULL;
@@ -408,7 +408,7 @@ static tensor_t *of_kind(const tensor_t *from, int kind) {
       tensor_clone(from, TENSOR_FORMAT_NONE, &made);
       tensor_set_requires_grad(made, true);
       break;
-    default:  // made of a leaf
+    default:  // created from a leaf
       tensor_exp(t[LEAF], kind == 15 ? &made : &other);
       if (other) tensor_sum(other, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
   }
@@ -434,7 +434,7 @@ static void begin_level(void) {
                              : tensor_jvp_begin(&level[levels]);
   if (status == TENSOR_OK) levels++;
 }
-// The tensor, mapped or with a tangent at one of the levels; NULL where it cannot be.
+// The tensor, batched or with a tangent at one of the levels; NULL on failure.
 static tensor_t *of_level(const tensor_t *from) {
   tensor_t *made = NULL, *tangent = NULL;
   int at = below(levels);

@@ -449,7 +449,7 @@ def built(library, flags):
             f"-I{ROOT / 'include'}",
             str(source),
         ]
-        partial = program.with_suffix(f".{os.getpid()}")  # nobody runs a program that is being written
+        partial = program.with_suffix(f".{os.getpid()}")  # another process must not run a program that is being written
         command += ["-o", str(partial), f"-L{library.parent}", "-ltensor", "-lm", "-pthread", f"-Wl,-rpath,{library.parent}"]
         subprocess.run(command, check=True)
         partial.replace(program)

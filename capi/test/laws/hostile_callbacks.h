@@ -69,8 +69,8 @@ static tensor_status hostile_hook(void *context, tensor_t **tensors_given, int64
   return TENSOR_OK;
 }
 
-// What pack has kept. A graph that has the node in it which keeps it, made by later writes, would
-// never go: the end of a block frees it.
+// The objects that pack keeps. A graph that contains the node which keeps it, after later writes,
+// would never be freed: the end of a block frees it.
 enum { PACKED = 1024 };
 static _Atomic(tensor_t *) packed_tensors[PACKED];
 static tensor_status keep_packed(tensor_t *made, void **packed) {

@@ -6,7 +6,7 @@
 
 #include "hostile.h"
 
-enum { REPLACED = 12 };           // one recorded argument in so many is replaced,
+enum { REPLACED = 12 };           // one reference argument in this many is replaced,
 static _Thread_local bool exact;  // except in calls with the unchanged reference arguments
 
 // An argument: an integer, number of an enumeration or index into `stored` (-1: absent); a float;

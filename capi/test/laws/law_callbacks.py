@@ -65,7 +65,7 @@ def node_prehook(s):
 
 
 def accumulating(s):
-    s.node = node_of(s)  # which the hook goes with
+    s.node = node_of(s)  # the hook is freed with it
     s.hook = s.node.register_prehook(s.seen)
     s.run(s.x.exp())
 
@@ -241,7 +241,7 @@ def check(library, call, rng):
     text = on_its_own(place, Scene(lambda s: found.append(library.run(call))))
     if text or not found:
         return f"{where}: {text or 'nothing was called'}", call
-    if text := unsound(call, replace(found[0], live=0, leaked=0)):  # what other threads had goes meanwhile
+    if text := unsound(call, replace(found[0], live=0, leaked=0)):  # other threads freed objects meanwhile
         return f"{where}: {text}", call
     if want.status != found[0].status:
         return f"{where}: status {want.status} outside and {found[0].status} inside ({want.message or found[0].message})", call

@@ -105,7 +105,7 @@ def run(options, law, report):
             except Wrong as wrong:
                 report.fail(law, case, *wrong.args)
                 continue
-            except Exception:  # a fault of the suite is shown as one, and the run goes on
+            except Exception:  # a defect of the test is reported as one, and the test continues
                 report.fail(law, case, f"the suite failed: {traceback.format_exc()}")
                 continue
             report.tell(law, CHECKED in found, c)
@@ -199,7 +199,7 @@ def checked(function, call):
     live = [t for t in outputs if t.requires_grad]
     gradients = torch.autograd.grad(live, operands, [torch.ones_like(t) for t in live], allow_unused=True, materialize_grads=True) if live else ()
     if any(t.layout is not torch.strided for t in gradients):
-        return UNSUITED  # an argument asks for that; the same call without it is tried
+        return UNSUITED  # the error is caused by an argument; the same call without it is tested
     if not finite(gradients):
         raise Wrong(f"{operands[0].dtype}: a gradient is not finite, though the results are", program(call))
     fast = max(t.numel() for t in (*operands, *outputs)) > LARGE

@@ -15,7 +15,7 @@ NAME = "devices"
 HOST_ONLY = "it compares devices with the CPU by itself"
 # Random numbers of devices differ; the others query memory, or a file's bytes, which are the CPU's.
 LEFT_OUT = ("query", "file", "storage")
-# A path of the CPU's own: files, processes, and what Python's or C's memory is made from.
+# CPU-only functions: files, processes, and sources of Python's or C's memory.
 OF_THE_HOST = ("from_data", "from_blob", "pin_memory", "to_string", "cpu_tier")
 MIXED = 0.2  # of the calls leave a tensor on the CPU
 TWO_DEVICES = ("cpu", "cuda:0")  # the available devices then

@@ -80,7 +80,7 @@ def run(options, law, report):
                     words[kind],
                     rng_of(options.seed, law, identity),
                 )
-            except Exception:  # a fault of the suite is shown as one, and the run goes on
+            except Exception:  # a defect of the test is reported as one, and the test continues
                 text = f"the suite failed: {traceback.format_exc()}"
             report.tell(law, text is not None, c)
             if text:

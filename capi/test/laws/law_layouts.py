@@ -35,7 +35,8 @@ def at(a, mask, values):
     return torch.where(mask, values, torch.zeros((), dtype=a.dtype))
 
 
-# A function of two operands, and keywords such as out; where it has a pattern, one of three, whose last reports where an operand has entries.
+# A function of two operands, and keywords such as out; for functions with a sparsity pattern, one of three, the last of which returns where an
+# operand has entries.
 PAIRS = {name: getattr(torch, name) for name in NAMES.split()} | {
     "add_alpha": lambda a, b, **k: torch.add(a, b, alpha=2, **k),
     "mv": lambda a, b: torch.mv(a, b.to_dense()[0]),
@@ -140,7 +141,7 @@ def run(options, law, report):
             report.start(case)
             try:
                 text = check(name, rng_of(options.seed, law, case), kept)
-            except Exception:  # a fault of the suite is shown as one, and the run goes on
+            except Exception:  # a defect of the test is reported as one, and the test continues
                 text = f"the suite failed: {traceback.format_exc()}"
             report.tell(law, True, f"tensor_{name.replace('.', '_').split('_alpha')[0].split('_beta')[0].split('_gone')[0]}")
             if text:

@@ -136,7 +136,7 @@ def out(library, call, want, rng):
         return judged(library, replace(call, outs=outs, note="out="), want, False)
     step = STEP.get(results[0].dtype, 0) if sums(call) else 0
     shaped = [filled(r.dtype, r.size, rng) for r in results]
-    # Random numbers are drawn in the order of memory, and 16 or more normal ones in another way where that has gaps.
+    # Random numbers are drawn in memory order, and 16 or more normal ones differently if the memory has gaps.
     kind = None
     if draws(call.operator):
         kind = "step" if all(t.numel < 16 for t in shaped) else "offset"

@@ -241,7 +241,7 @@ COPIES = ("hooks that copy", "mutation")  # settings with tensors that are overw
 def tried(options, law, n):
     setting = rng_of(options.seed, law, n).choice(sorted(SETTINGS))
     if setting not in COPIES + ("nothing",) and under("nothing", options, law, n)[0] is None:
-        return None, []  # the same memory is there to be written over, and nobody looks
+        return None, []  # the same memory is to be overwritten, and the result is ignored
     return under(setting, options, law, n)
 
 

@@ -10,7 +10,7 @@ NAME = "refusals"
 INTS = (-(2**63) + 1, 2**63 - 1, -1, 0, 1, 2, 5, -7, 63, 64, 65, 10**6, 2**31, 2**32, 2**40, 2**62)
 FLOATS = ("nan", "inf", "-inf", "-1.0", "0.0", "1e308", "0.5")
 TEXTS = ("", "none", "sum", "floor", "é", "x" * 300, "[0]", "cuda:9")
-ALLOCATE = 1 << 28  # bytes that a call may be asked for here
+ALLOCATE = 1 << 28  # limit of bytes for a call
 ON_DEVICE = 1 << 22  # the same on a device, as the simulated one is slow
 
 

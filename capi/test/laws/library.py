@@ -87,7 +87,7 @@ FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_la
     IO,
 ) = range(11)
 ABSENT = -(2**63)
-# Where an index stands twice, which of the elements stays is anybody's guess on a device.
+# If an index occurs twice, it is undefined on a device which of the elements is kept.
 ANY_ORDER = ("index_copy", "index_put", "put", "scatter", "masked_scatter")
 LARGEST = 1 << 27  # elements of a result that are looked at; expanded views have more than memory holds
 

@@ -22,8 +22,7 @@ TIERS = {  # name: (compiler flags, CPU flags it needs)
     "AVX-512": (["-march=x86-64-v4"], ["avx512f", "avx512dq", "avx512vl"]),
 }
 DTYPES = ("float32", "float64")
-# Arguments that are hard for somebody: the double closest to a multiple of pi/2, both ends of the
-# range, results that are subnormal, results next to a zero of the function.
+# Difficult arguments: the double closest to a multiple of pi/2, both ends of the range, subnormal results, results next to a zero of the function.
 HARD = {
     "sin": ["0x1.6ac5b262ca1ffp+849", "0x1.921fb54442d18p+1", "0x1p+1023", "0x1p-1074", "1e22"],
     "cos": ["0x1.6ac5b262ca1ffp+849", "0x1.921fb54442d18p+0", "0x1.fffffffffffffp+1023", "1e22"],

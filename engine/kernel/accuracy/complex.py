@@ -15,7 +15,7 @@ from asking import answers, arguments, rounded
 
 DTYPES = {"complex64": (24, -149, 128), "complex128": (53, -1074, 1024)}  # precision, exponents of the least and the largest number
 BOUND = 8
-BOUNDS = {"exp2": 64}  # whose angles of up to 2^1000 log 2 are made of many
+BOUNDS = {"exp2": 64}  # angles of up to 2^1000 log 2 need multiple-precision reduction
 POINTS = [0, 0.5, 1, -1, 2, 4, math.pi / 2, math.pi, -math.pi, 3 * math.pi, 2 * math.pi]
 
 
@@ -74,7 +74,7 @@ FUNCTIONS = {
     "logaddexp": lambda mp, z, w: mp.log(mp.exp(z) + mp.exp(w)),
 }
 BINARY = ("mul", "div", "pow", "logaddexp")
-# On the real axis these have a cut, of which mpmath knows one side: signs of zeros, which tests look at, choose it.
+# These functions have a branch cut on the real axis, of which mpmath knows one side: signs of zeros, which tests check, select the side.
 CUT = ("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "asin", "acos", "atan", "asinh", "acosh", "atanh", "angle", "pow")
 
 

@@ -131,7 +131,7 @@ def temme(order):
     for n in range(1, order + 1):
         slope = [(k + 1) * c[k + 1] for k in range(len(c) - 1)]
         sums = [a + (slope[k - 1] if k else 0) for k, a in enumerate(slope)]  # (1 + mu) c'
-        c = sums[1:]  # what Stirling's coefficient cancels is left out
+        c = sums[1:]  # Stirling's coefficient is cancelled
     return lambda mu: mp.polyval(c[::-1], mu)
 
 
@@ -163,7 +163,7 @@ def tables():
         yield f"bessel_j{order}_fit", j, 0, bessel_stop, 2, roots
         roots = zeros(lambda n, order=order: mp.besselyzero(order, n), bessel_stop)
         yield f"bessel_y{order}_fit", y, mpf(1) / 2, bessel_stop, 2, roots
-        # Y and K near 0, for order 1 times x, less what they have of the logarithm.
+        # Y and K near 0, for order 1 times x, minus their logarithmic part.
         power = (lambda x: 1) if order == 0 else (lambda x: x)
         yield (f"bessel_y{order}_rest", lambda x, y=y, j=j, power=power:
                power(x) * (y(x) - 2 / mp.pi * mp.log(x) * j(x)), 0, mpf(1) / 2, 4)

@@ -198,7 +198,7 @@ for row, (draws, value) in FUNCTIONS.items():
         FUNCTIONS[row] = draws, FUNCTIONS[row.split(":")[0]][1]
 # Functions that take a Python integer, at this place, for all elements.
 INTEGER_AT = {"polygamma": 0, "special.multigammaln": 1}
-# Rows whose true values take long, with what their numbers of arguments are divided by.
+# Rows with expensive reference values, and the divisor of their number of arguments.
 SLOW = {"polygamma": 4, "special.legendre_polynomial_p: large degrees": 20, "special.laguerre_polynomial_l: large degrees": 20}
 
 

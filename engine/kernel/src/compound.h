@@ -80,8 +80,8 @@ inline Complex128 log1p_of(Complex128 z) {
   return {0.5 * __builtin_log1p(more), __builtin_atan2(y, 1 + x)};
 }
 
-// 1 + e^z for x <= 0: (1 - t) + 2 t cos(y/2)^2 + i t sin y with t = e^x, and its square,
-// (1 - t)^2 + 4 t cos(y/2)^2. Neither cancels where they are 0, at odd multiples of i pi.
+// 1 + e^z for x <= 0: (1 - t) + 2 t cos(y/2)^2 + i t sin y with t = e^x, and its square, (1 - t)^2
+// + 4 t cos(y/2)^2. Neither cancels at its zeros, odd multiples of i pi.
 struct OnePlusExp {
   double t, away, cos, sin;  // e^x, 1 - e^x, those of y/2
   LT_INLINE explicit OnePlusExp(double x, Pair y) : t(__builtin_exp(x)), away(-__builtin_expm1(x)) {

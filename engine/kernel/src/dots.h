@@ -101,7 +101,7 @@ void dots(const lt_gemm *g, const Part<P, T> &part) {
   }
 }
 
-// dots of so many columns, J at a time and then one by one, and any number of rows.
+// Dot products of several columns, J at a time and then one by one, and of any number of rows.
 template <class P, int I, int J, class T>
 void dots_of(const lt_gemm *g, Part<P, T> part, int64_t rows, int64_t columns) {
   for (; columns >= J; columns -= J, part = part.column(g, J)) {

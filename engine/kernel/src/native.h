@@ -1,5 +1,5 @@
-// Functions of complex numbers, from libm (C99 Annex G) where it has them, and kernels that take
-// one function for real vectors and one for complex elements.
+// Functions of complex numbers, from libm (C99 Annex G) if available, and kernels that take one
+// function for real vectors and one for complex elements.
 #ifndef LIBTENSOR_KERNEL_NATIVE_H
 #define LIBTENSOR_KERNEL_NATIVE_H
 

@@ -34,9 +34,8 @@ LT_INLINE int64_t count_of(const lt_pool *p, const lt_windows &w, int64_t i) {
   return n > 0 ? n : 1;
 }
 
-// One dimension of a sum over a box of inputs: the range of these for each output. Outputs belong
-// to windows, or to elements of the image in the gradient, and inputs to the others. Counts are of
-// windows.
+// One dimension of a sum over a box of inputs: their range for each output. Outputs are windows, or
+// elements of the image in the gradient, and inputs the others. Counts are of windows.
 template <class S, bool kGradient>
 struct Side {
   int64_t outputs, inputs;

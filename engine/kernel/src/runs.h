@@ -14,13 +14,13 @@ using Wider = __typeof__(load_value(M()));
 
 constexpr int64_t kRun = 2048;  // elements converted at a time
 
-// Asks for memory that comes next, which nobody needs to have.
+// Prefetches memory.
 template <class T>
 LT_INLINE void soon(const T *p) {
   __builtin_prefetch(p, 0, 2);
 }
 
-// n elements of dtype M as elements of dtype T: where they are, or converted into buffer.
+// n elements of dtype M as elements of dtype T: in place, or converted into buffer.
 template <class T, class M>
 LT_INLINE const T *read_run(const M *x, int64_t n, T *buffer) {
   if constexpr (__is_same(T, M)) return x;

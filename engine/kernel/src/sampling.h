@@ -83,8 +83,8 @@ struct Points {
     inside = missing == 0;
   }
 
-  // Weights, or their derivatives by dimension `by`, where that is not -1, and in the direction
-  // that points have. Nearest elements have no derivatives.
+  // Weights, or their derivatives by dimension `by`, if it is not -1, or in the direction of
+  // points. Nearest elements have no derivatives.
   __attribute__((noinline)) void weigh(int by) {
     for (int t = 0; t < all; t++) {
       S *to = weights[t];

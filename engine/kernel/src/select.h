@@ -135,8 +135,8 @@ void introsort_coarse(E *e, int64_t n, Before before) {
   }
 }
 
-// Sorts n elements; the order among equal ones is not that of their positions. Of the first ones,
-// the smallest goes straight to the front, which shows where NaN leaves `before` without an order.
+// Sorts n elements; the sort is not stable. The smallest of the first ones is moved to the front,
+// which also detects a `before` that NaN makes unordered.
 template <class E, class Before = ByKey>
 void introsort(E *e, int64_t n, Before before = {}) {
   if (n < 2) return;

@@ -32,7 +32,7 @@ inline Pair expm1_pair(Pair x) {
   return sum * x;
 }
 
-// sin and cos of pi f for |f| <= 1/2, the other one of 1/2 - |f| where that is the nearer zero.
+// sin and cos of pi f for |f| <= 1/2, with the other function of 1/2 - |f| near its zero.
 struct SinCos {
   Pair sin, cos;
 };

@@ -141,7 +141,7 @@ LT_INLINE Floats vatan(Floats x) {
   return copysign(y, x);
 }
 
-// The legs of atan2 as 0 <= smaller <= larger, and how to put the angle together from them.
+// The legs of atan2 as 0 <= smaller <= larger, and the reconstruction of the angle.
 struct Legs {
   Doubles smaller, larger, base_halves, sign;
 };

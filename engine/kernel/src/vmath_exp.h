@@ -157,7 +157,7 @@ LT_INLINE Floats vexpm1(Floats x) {
 LT_INLINE Doubles vexpm1(Doubles x) {
   const Two<double> h = half_expm1_parts(clamp(x, -50.0, 710.0));
   const Doubles y = h.hi + h.lo;
-  // x itself where it is tiny: the half of a subnormal number may not be one.
+  // x itself if it is tiny: the half of a subnormal number may not be representable.
   return select(abs(x) < 0x1p-54, x, y + y);
 }
 

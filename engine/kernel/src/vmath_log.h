@@ -12,7 +12,7 @@
 namespace lt {
 namespace {
 
-// x = 2^k (1 + f), and 2^-k where that is a normal number.
+// x = 2^k (1 + f), and 2^-k if that is a normal number.
 template <class T>
 struct Split {
   Vec<T> k, f, inverse;

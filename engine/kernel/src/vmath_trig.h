@@ -143,7 +143,7 @@ constexpr double pi_hi = 0x1.921fb54442d18p1, pi_lo = 0x1.1a62633145c07p-53;
 constexpr double one_over_pi = 0x1.45f306dc9c883p-2;
 
 LT_INLINE Doubles vsin(Doubles x) {
-  // x itself where it is tiny: keeps -0 and subnormals.
+  // x itself if it is tiny: preserves -0 and subnormals.
   return select(abs(x) < 0x1p-27, x, sin_shifted(x, 0));
 }
 LT_INLINE Floats vsin(Floats x) {

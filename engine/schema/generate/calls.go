@@ -52,7 +52,7 @@ func goCall(o *schema.Operator) string {
 	return fmt.Sprintf("deprecated(%q, %q, %s)", o.Name, o.Deprecated, call)
 }
 
-// goBody is what that function does.
+// goBody returns the body of that function.
 func goBody(o *schema.Operator) string {
 	var args []string
 	writes := o.Has("out") || o.Has("inplace")

@@ -202,7 +202,7 @@ func cDefault(a schema.Arg) string {
 	return fmt.Sprintf("`%s` %s", name, value)
 }
 
-// nodeDefault is the default of an argument in JavaScript; null goes without saying.
+// nodeDefault returns the default of an argument in JavaScript; null is omitted.
 func nodeDefault(a schema.Arg) string {
 	if a.Default == "" || a.Default == "None" {
 		return ""
@@ -217,7 +217,7 @@ func nodeDefault(a schema.Arg) string {
 	return fmt.Sprintf("`%s` %s", nodeArgName(a.Name), value)
 }
 
-// freeing says which results a C caller frees, and how, other than tensors with tensor_free.
+// freeing returns a sentence about the results that a C caller frees, other than tensors with tensor_free.
 func (f form) freeing() string {
 	if !f.returnsResults() {
 		return ""

@@ -13,7 +13,7 @@ import (
 // cppParam is a parameter in C++: one argument of the entry, or dtype, layout and device as one.
 type cppParam struct {
 	name, kind string // the type without const and &
-	def        string // "" where it is required
+	def        string // "" if it is required
 	c          string // the expression for C
 	callers    string // letters of the argument types, which distinguish overloads (cppKinds)
 }
@@ -119,7 +119,7 @@ func newCppFunction(o *schema.Operator, mode string) *cppFunction {
 	for _, p := range f.params {
 		f.given = append(f.given, p.name)
 	}
-	// More is said of dtypes than of generators.
+	// Dtypes are passed more often than generators.
 	slices.SortStableFunc(f.params, func(a, b cppParam) int { return cmp.Compare(bySeldom(a), bySeldom(b)) })
 	// Only trailing parameters can be left out.
 	required := false
@@ -354,7 +354,7 @@ func cppOperatorsOf(ops []*schema.Operator) string {
 			fmt.Fprintf(&b, "inline Tensor operator%s(const Tensor &self) { return %s(self); }\n", c.sign, name)
 			continue
 		}
-		// All three, so that C++20, which turns == around by itself, finds none of them as good as another.
+		// All three, since C++20 also tries == with exchanged operands, and would find the overloads ambiguous.
 		for _, other := range []string{"Tensor", "Operand"} {
 			fmt.Fprintf(&b, "inline Tensor operator%s(const Tensor &self, const %s &other) { return %s(self, other); }\n", c.sign, other, name)
 		}

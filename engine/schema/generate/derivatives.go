@@ -139,7 +139,7 @@ func (k *compiler) named(made string) (string, error) {
 	return fmt.Sprintf("\tsince := numbers.Load()\n\t%s, err = %s\n\tnamed(since, %s, %s)\n\treturn\n}\n", results, made, node, list), err
 }
 
-// inline puts what would be read before the call into the code itself.
+// inline replaces operands that would be read before the call by their code.
 func (k *compiler) inline(code string) string {
 	for variable, value := range k.captured {
 		if k.param0(variable) == "" {
@@ -346,7 +346,7 @@ func (k *compiler) self() (argument, name string) {
 // self0 is the first argument that is a tensor, which a call in place writes to.
 func (k *compiler) self0() string { return k.tensors()[0] }
 
-// param0 is the name itself where it is that of a parameter.
+// param0 returns the name itself if it is that of a parameter.
 func (k *compiler) param0(name string) string {
 	for _, p := range k.f.params {
 		if p.name == name {
@@ -546,7 +546,7 @@ func (k *compiler) finish(b *strings.Builder, results []string, operands []int) 
 	flowing := slices.Clone(results)
 	for i := range results {
 		if len(results) > 1 && !k.flows[i] {
-			flowing[i] = "nil" // no gradient comes to it
+			flowing[i] = "nil" // it receives no gradient
 		}
 	}
 	list := strings.Join(flowing, ", ")
@@ -578,7 +578,7 @@ func (k *compiler) replay(b *strings.Builder, result string) {
 		if p.typ == "[]int64" && k.captured[p.name] == "" {
 			fmt.Fprintf(b, "\t\t%s = copied(%s)\n", p.name, p.name)
 		}
-		if a.Name == "storage_offset" { // goes with where self begins, which its derivative keeps
+		if a.Name == "storage_offset" { // relative to self's offset, which its derivative keeps
 			base = strings.Replace(base, p.name, fmt.Sprintf("shifted(%s, %sOffset, base)", p.name, self), 1)
 		}
 	}

@@ -23,7 +23,7 @@ func generateDTypes(out *output, ops []*schema.Operator) {
 	for _, tag := range slices.Sorted(maps.Keys(schema.Tags)) {
 		fmt.Fprintf(&table, "- **%s**: %s.\n", tag, schema.Tags[tag])
 	}
-	columns := append(slices.Clone(mainDTypes), dtype.Complex32) // which only an operator that says so does not take
+	columns := append(slices.Clone(mainDTypes), dtype.Complex32) // supported by every operator unless its schema says otherwise
 	table.WriteString("\n| operator | forms | tags |")
 	for _, d := range columns {
 		fmt.Fprintf(&table, " %v |", d)

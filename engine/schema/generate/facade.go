@@ -36,7 +36,7 @@ type function struct {
 	any      bool     // takes tensors of every kind
 	constant bool     // no gradient flows through it
 	casts    int      // the rows of engine/aten's AutocastDevices for which autocast converts its arguments, a bit each
-	draws    bool     // numbers at random, which transforms that are under way have a say in
+	draws    bool     // random numbers, which active transforms affect
 	keeps    bool     // the elements: nothing is written
 	filed    bool     // one file can contain tensors of every kind
 	table    string   // where the dispatcher finds it: of tables
@@ -45,8 +45,8 @@ type function struct {
 
 type param struct{ name, typ string }
 
-// dispatcher writes engine/aten: one method for each Go function that operators name, with its signature in engine/ops, and those functions of
-// engine/ops that their entries say all of.
+// facade writes engine/aten: one method for each Go function that operators name, with its signature in engine/ops, and the functions of engine/ops
+// that are completely described by schemas.
 func facade(out *output, ops []*schema.Operator) error {
 	policies, err := schema.Autocast("engine", ops)
 	if err != nil {
@@ -403,7 +403,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 				fmt.Fprintf(&b, "if err := unmixed(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, all, f.failure())
 			}
 			if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && f.table != "" && !f.ofParts() {
-				// A composition's steps know the integers of its output alone. Autograd runs them as well.
+				// The intermediate ops of a decomposition would write only the integers of its output. The same holds for autograd.
 				fmt.Fprintf(&b, "if c.quantized(%s) && backend(tensor.Quantized).%s == nil {\nerr := Refused(%q, tensor.Quantized)\nreturn %s\n}\n", outs, f.name, f.op, f.failure())
 			}
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
@@ -420,8 +420,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 	return header(b.String(), imports)
 }
 
-// placed is the name of the device that the thread's default stands in for: that of a factory, which has no operand to
-// follow, nor an output.
+// placed returns the name of the device parameter that defaults to the thread's device: that of a factory without an operand or output to follow.
 func (f *function) placed() (name string) {
 	if len(f.results) == 0 || f.results[0] != "*tensor.Tensor" {
 		return ""

@@ -33,7 +33,7 @@ type family struct {
 
 const (
 	every  = 3
-	narrow = 2 // what memory, branches or tables bound gains nothing from wider registers
+	narrow = 2 // kernels limited by memory, branches or tables do not benefit from wider registers
 )
 
 var families = []family{

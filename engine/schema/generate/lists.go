@@ -131,8 +131,8 @@ func takesRest(o *schema.Operator, name string, p param) bool {
 	return p.typ == "*tensor.Tensor" || p.typ == "dtype.Scalar" && (strings.HasPrefix(typ, "Scalar") || typ == "Tensor")
 }
 
-// eachNumber reads, before the first item is written, the tensor of a number, or the number of a tensor, where the call for an item takes the one and
-// its operator has the other: a statement, and what item i uses of it. Both are "" elsewhere.
+// eachNumber returns code for the case that the call for an item takes a tensor and the list operator a scalar, or the reverse: a statement before
+// the first item is written, and its use in item i. Both are "" otherwise.
 func eachNumber(o *schema.Operator, name, value, typ string) (read, used string) {
 	switch given := argType(o, name); {
 	case typ == "*tensor.Tensor" && given == "Scalar":

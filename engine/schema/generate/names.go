@@ -27,7 +27,7 @@ func dtypeNames(count int) []string {
 	return names
 }
 
-// enumerators are the constants of a C enumeration, a line each, with what there is to say of some.
+// enumerators returns the constants of a C enumeration, one per line, with notes on some.
 func enumerators(prefix string, names []string, notes map[string]string) string {
 	var b strings.Builder
 	for i, name := range names {
@@ -97,7 +97,7 @@ func pythonNames() string {
 	return text
 }
 
-// nodeDTypes are the names of the dtypes that the Node package knows: it has none for pairs of bfloat16.
+// nodeDTypes returns the names of the dtypes in the Node package, which lacks pairs of bfloat16.
 func nodeDTypes() []string {
 	return slices.DeleteFunc(dtypeNames(len(schema.DTypes)), func(name string) bool { return name == dtype.BComplex32.String() })
 }
@@ -115,7 +115,7 @@ func nodeConstantsModule() string {
 	return text + "};\n"
 }
 
-// nodeConstantTypes are the declarations of the constants and of the types that they belong to.
+// nodeConstantTypes returns the declarations of the constants and of their types.
 func nodeConstantTypes() map[string]string {
 	union := func(names []string) string { return strings.Join(quoted("'", names), " | ") }
 	text := ""

@@ -44,7 +44,7 @@ func nodeHas(o *schema.Operator) bool {
 
 func nodeIsCallback(a schema.Arg) bool { return a.Type.Function == "tensor_callback" }
 
-// nodeArgs are the arguments in JavaScript, where a function represents a callback with its context and its deleter, which come last.
+// nodeArgs returns the arguments in JavaScript, where a function replaces a callback with its context and its deleter, which are last.
 func nodeArgs(o *schema.Operator) []schema.Arg {
 	if i := slices.IndexFunc(o.Args, nodeIsCallback); i >= 0 {
 		return o.Args[:i+1]

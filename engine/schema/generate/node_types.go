@@ -126,8 +126,8 @@ func tsPlaces(args []schema.Arg) (positional, required int) {
 	return positional, required
 }
 
-// tsParameters are the parameter lists of an operator: an argument is given in its place or, from any place on, by name in
-// the object that comes last.
+// tsParameters returns the parameter lists of an operator: arguments are positional or, from any position on, properties of the object in last
+// position.
 func tsParameters(o *schema.Operator, method, out, async bool) []string {
 	args, variadic := o.Args, spread(o)
 	if method {

@@ -39,7 +39,7 @@ var kinds = map[string]struct{ letter, field string }{
 
 func unqualified(t schema.Type) string { return schema.Type{Base: t.Base, List: t.List}.String() }
 
-// nullable are the types of which C has a value for none whatever the schema says.
+// nullable lists the types with a C value for none, regardless of the schema.
 var nullable = []string{"dtype", "layout", "memory_format", "device"}
 
 // kindOf is the letter of a parameter, a small one where None may be given.
@@ -115,7 +115,7 @@ func cAbsent(a schema.Arg) string {
 	return fmt.Sprintf("{.i = %s}", d) // int, bool
 }
 
-// row is the operator's line of the table, and its parameters', which stand before it.
+// row returns the operator's line of the table, and its parameters', which precede it.
 func (v *pyOverload) row(order int) (parameters, row string) {
 	o := v.op
 	var b strings.Builder

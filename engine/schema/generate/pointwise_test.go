@@ -95,7 +95,7 @@ func TestRowsThatCannotBe(t *testing.T) {
 	assert.Contains(t, text, "return largest.run(nil, nil, self)")
 }
 
-// The functions in engine/ops that have rows do more than the rows say.
+// The functions in engine/ops with rows do more than the rows.
 func TestHandWrittenFunctionsSayMore(t *testing.T) {
 	t.Chdir("../../..")
 	ops, err := schema.Load("engine")

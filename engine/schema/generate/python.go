@@ -41,7 +41,7 @@ func (v *pyOverload) has(variant string) bool {
 // pyModules are the files of public names; a name without dots is in functions.
 var pyModules = []string{"functions", "fft", "linalg", onLists, functional, "quantized", "signal_windows", "sparse", "special"}
 
-// pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
+// pyAliases maps keywords to NumPy's, which PyTorch also accepts.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
 
 // pyModule is the file that a public name is generated into: linalg.norm is norm in _gen/gen_linalg.py.
@@ -196,7 +196,7 @@ func pyDefault(a schema.Arg) string {
 	return "_" + d // a dtype, layout or memory format by name
 }
 
-// noneIsDefault reports whether None represents the default of a list, as it does in PyTorch where that is empty.
+// noneIsDefault reports whether None represents the default of a list, as in PyTorch if that is empty.
 func noneIsDefault(a schema.Arg) bool {
 	return a.Type.List && a.Default == "[]"
 }
@@ -243,7 +243,7 @@ func (v *pyOverload) parameters() []pyParameter {
 	return out
 }
 
-// parameters are those of all overloads: what not every one has is optional.
+// parameters returns those of all overloads; the ones that some overloads lack are optional.
 func (f *pyFunction) parameters() []pyParameter {
 	var all []pyParameter
 	times := map[string]int{}
@@ -376,7 +376,7 @@ func pyModuleText(module string, list []*pyFunction) string {
 	return c.String()
 }
 
-// function writes one public name: what help() shows of it, and the operators behind it.
+// function writes one public name: its help() text, and the operators behind it.
 func (c *code) function(f *pyFunction) {
 	var names, results []string
 	for _, v := range f.overloads {

@@ -117,7 +117,7 @@ func describe(o *schema.Operator) string {
 	return b.String()
 }
 
-// tagRemarks are the tags of an operator that users need to know, as sentences.
+// tagRemarks returns the tags of an operator that concern users, as sentences.
 func tagRemarks(o *schema.Operator) string {
 	sentences := map[string]string{
 		"maybe_view":   "The result shares memory with `%s` if possible, and is a copy otherwise.",

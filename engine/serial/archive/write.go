@@ -27,7 +27,7 @@ const (
 	localMark, centralMark, endMark       = 0x04034b50, 0x02014b50, 0x06054b50
 	end64Mark, locatorMark                = 0x06064b50, 0x07064b50
 	locatorText                           = "PK\x06\x07"
-	extra64, extraPadding                 = 0x0001, 0x4246 // the latter is what PyTorch pads with
+	extra64, extraPadding                 = 0x0001, 0x4246 // the latter is PyTorch's padding field
 	alignment                       int64 = 64
 	utf8Names                             = 1 << 11
 	version, version64                    = 20, 45

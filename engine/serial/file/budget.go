@@ -28,7 +28,7 @@ func (s *Source) Budget(op string) *Budget {
 	return &Budget{op: op, size: s.Size, allowance: costAtLeast + costPerByte*min(s.Size, 1<<50)}
 }
 
-// Spend takes n bytes of the budget. It is asked before the memory is.
+// Spend charges n bytes to the budget. Call it before the allocation.
 func (b *Budget) Spend(n int64) error {
 	if n > b.allowance-b.spent {
 		return status.Runtimef("%s: the file is refused: what its %d bytes unfold to takes more than %d bytes of memory", b.op, b.size, b.allowance)

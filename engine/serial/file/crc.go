@@ -15,7 +15,7 @@ func multiply(a, b uint32) uint32 {
 	return product
 }
 
-// power is x^(8n): what n more bytes multiply a checksum by.
+// power returns x^(8n), the factor of a checksum for n more bytes.
 func power(n int64) uint32 {
 	result, square := uint32(1<<31), uint32(1<<23) // x^0 and x^8
 	for ; n > 0; n >>= 1 {

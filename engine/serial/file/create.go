@@ -13,10 +13,9 @@ import (
 	"github.com/libtensor/libtensor/engine/storage"
 )
 
-// Create writes a file of size bytes and puts it in the place of the one at path, if any, at once: whoever opens path,
-// even after the process was stopped at any moment, finds the old file or the new one, whole. A durable file is on the disk
-// by then, so that the same holds after a loss of power. write must write every byte. Where path is a link, the file that
-// it leads to is made or replaced; pipes and devices are written to.
+// Create writes a file of size bytes and atomically replaces the one at path, if any: whoever opens path, even after the process was stopped at any
+// moment, finds the old file or the complete new one. A durable file is synced to the disk first, so that the same holds after a loss of power. write
+// must write every byte. If path is a link, its target is created or replaced; pipes and devices are written directly.
 func Create(op, path string, size int64, durable bool, write func(io.WriterAt) error) error {
 	if path == "" {
 		return pathless(op)
@@ -105,7 +104,7 @@ func (d disk) WriteAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// failed returns an error of the system its code, and the path that the caller knows; others have both.
+// failed wraps a system error with its code and the caller's path; other errors already have both.
 func failed(op, path string, err error) error {
 	var known *status.Error
 	if errors.As(err, &known) {
@@ -123,7 +122,7 @@ func pathless(op string) error {
 	return status.IOf("%s: the path is empty: %v", op, syscall.ENOENT)
 }
 
-// stream writes to what cannot be replaced.
+// stream writes to a file that cannot be replaced.
 func stream(op, path string, size int64, write func(io.WriterAt) error) error {
 	s, err := storage.New(op, size, device.Host, false)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // it when the process is stopped. Otherwise it has a name that a later draft takes over when its writer is gone.
 type draft struct {
 	*os.File
-	path string // where it goes
+	path string // the final path
 	name string // the current name, or ""
 }
 
@@ -78,7 +78,7 @@ func sweep(name string) {
 	}
 }
 
-// resemble returns the draft the owner, where that is allowed, and the permissions of the file that it replaces.
+// resemble sets the draft's owner, if permitted, and the permissions of the file that it replaces.
 func (d *draft) resemble(info fs.FileInfo) error {
 	if err := syscall.Access(d.path, 2); err != nil {
 		return err // who may not write the old file does not replace it either
@@ -104,7 +104,7 @@ func (d *draft) publish() error {
 	if err := link(d.File, d.path); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// Locked from before it has a name, so that nobody takes it for left over.
+	// Locked before it has a name, so that no other process treats it as a leftover.
 	_ = syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	defer d.unlock()
 	for number := 0; ; number++ {

@@ -13,7 +13,7 @@ import (
 // magic begins every .npy file; two bytes of version follow.
 const magic = "\x93NUMPY"
 
-// align is what NumPy aligns the elements to.
+// align is NumPy's alignment of the elements.
 const align = 64
 
 // descr are NumPy's names of the dtypes, without the byte order.

@@ -274,7 +274,7 @@ func pushes(made func() any) func(d *decoder) error {
 	}
 }
 
-// fills puts items, from where they stand on the stack, into the value below them.
+// fills adds items, from their position on the stack, to the value below them.
 func fills(code byte, items func(d *decoder) ([]any, error)) func(d *decoder) error {
 	return func(d *decoder) error {
 		list, err := items(d)

@@ -103,7 +103,7 @@ func TestModulesOfLaterProtocolsAreRenamed(t *testing.T) {
 	value, _, err := Decode("load", got, all)
 	require.NoError(t, err)
 	require.Equal(t, &List{[]any{Global{"torch.nn", "Linear"}, "libtensor.nn", Global{"torch.nn", "ReLU"}}}, value)
-	// the string comes first
+	// the string is the first operand
 	data = "\x80\x04](\x8c\x0clibtensor.nn\x94h\x00\x8c\x04ReLU\x94\x93\x94h\x00e."
 	got, err = Rename("save", []byte(data), "libtensor", "torch")
 	require.NoError(t, err)

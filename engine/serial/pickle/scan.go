@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// The operands of opcodes, which every protocol has in this form: so many bytes, text after its length in so many bytes, or lines.
+// The operands of opcodes, which have this form in every protocol: a number of bytes, text after its length in a number of bytes, or lines.
 const (
 	countedOperand = 16 // and how many bytes the length has
 	lineOperand    = 32 // and how many lines
@@ -74,7 +74,7 @@ func next(data []byte) int {
 	return at
 }
 
-// within is length where data has so many bytes, 0 otherwise.
+// within returns length if data has that many bytes, and 0 otherwise.
 func within(data []byte, length uint64) int {
 	if length > uint64(len(data)) {
 		return 0
@@ -82,7 +82,7 @@ func within(data []byte, length uint64) int {
 	return int(length)
 }
 
-// Length returns how many bytes the pickle at the beginning of data has, 0 where it does not end in them.
+// Length returns the size of the pickle at the start of data in bytes, or 0 if it is incomplete.
 func Length(op string, data []byte) (int, error) {
 	for at := 0; ; {
 		n := next(data[at:])

@@ -139,7 +139,7 @@ func (f *File) entry(m member) (*entry, error) {
 	return e, nil
 }
 
-// bytes are what shape and dtype need.
+// bytes returns the size for the shape and dtype.
 func (e *entry) bytes() (int64, error) {
 	total := uint64(e.kind.bits)
 	zero := false

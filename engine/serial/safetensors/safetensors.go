@@ -35,7 +35,7 @@ type kind struct {
 	dtype dtype.DType // None where libtensor has none
 }
 
-// kinds are in the order of their weight: writers put the heaviest first, so that every tensor is aligned.
+// kinds are in descending order of element size, in which writers store tensors, so that each is aligned.
 var kinds = []kind{
 	{"BOOL", 8, dtype.Bool}, {"F4", 4, dtype.None}, {"F6_E2M3", 6, dtype.None}, {"F6_E3M2", 6, dtype.None}, {"U8", 8, dtype.Uint8}, {"I8", 8, dtype.Int8},
 	{"F8_E5M2", 8, dtype.Float8E5M2}, {"F8_E4M3", 8, dtype.Float8E4M3FN}, {"F8_E8M0", 8, dtype.Float8E8M0FNU}, {"F8_E4M3FNUZ", 8, dtype.Float8E4M3FNUZ}, {"F8_E5M2FNUZ", 8, dtype.Float8E5M2FNUZ},

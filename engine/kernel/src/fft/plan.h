@@ -264,7 +264,7 @@ void make_chirp(Room &room, const Roots<T> &roots, Plan &p) {
   }
 }
 
-// The place of the plan of n points. `line` asks for one that transforms a line.
+// Lays out the plan of n points. `line` requests one that transforms a line.
 template <class T>
 int64_t make_plan(Room &room, int64_t n, bool line, bool adjacent, bool real) {
   constexpr int64_t N = Vec<T>::N;

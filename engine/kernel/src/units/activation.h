@@ -239,8 +239,8 @@ LT_INLINE Floats vgelu(Floats a) {
   return undefined_below(a, y);
 }
 
-// 2 sqrt(2 / pi) (a + 0.044715 a^3), which in the other form of gelu goes into the logistic
-// function.
+// 2 sqrt(2 / pi) (a + 0.044715 a^3), the argument of the logistic function in the tanh form of
+// gelu.
 constexpr double kSqrt8OverPi[] = {0x1.9884533d43651p+0, -0x1.cbc0d30ebfd15p-54}, kCubic = 0.044715;
 constexpr double kCubicRest = 0x1.441355475a31ap-59;  // its rounding error
 LT_INLINE Doubles gelu_angle(Doubles a) { return a * (a * a * kCubic + 1.0) * kSqrt8OverPi[0]; }

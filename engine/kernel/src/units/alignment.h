@@ -25,9 +25,9 @@ __attribute__((noinline)) Doubles together(Doubles a, Doubles b, Doubles c) {
          vlog(exp_of<double>(a - most) + exp_of<double>(b - most) + exp_of<double>(c - most));
 }
 
-// An example's states, with logarithms for each: of the sum of the ways that lead to it, of its
-// label at a step, and of 1 where ways may come from two states before it, past a blank between
-// labels that differ, or else of 0.
+// The states of a batch element, with logarithms for each: of the summed probability of the
+// alignments that lead to it, of its label at a step, and of 1 if a transition from two states
+// before is allowed, past a blank between different labels, or else of 0.
 struct States {
   const lt_alignment *g;
   const int64_t *labels;

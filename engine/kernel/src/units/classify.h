@@ -45,8 +45,8 @@ LT_UNARY_TO(IsPosInf, Bool, infinite(a) && a > 0)
 LT_UNARY_TO(IsNegInf, Bool, infinite(a) && a < 0)
 LT_UNARY_TO(Signbit, Bool, negative(a))
 
-// |a - b| <= atol + rtol |b|, or equal, or both NaN where params ask for that: rtol, atol and
-// equal_nan as doubles.
+// |a - b| <= atol + rtol |b|, or equal, or both NaN if params select that: rtol, atol and equal_nan
+// as doubles.
 struct IsClose {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {

@@ -46,9 +46,9 @@ LT_INLINE T fmod_slow(T a, T b) {
   return sizeof(T) == 4 ? T(__builtin_fmodf(a, b)) : T(__builtin_fmod(a, b));
 }
 
-// a - b trunc(a / b), exactly, while the quotient is small and the divisor finite, and else sets
-// *far: the product is subtracted by a fused operation, and a quotient that was rounded up to an
-// integer shows as a negative rest. NaN comes out as it must.
+// a - b trunc(a / b), exactly, if the quotient is small and the divisor finite; otherwise it sets
+// *far. The product is subtracted by a fused operation, and a quotient that was rounded up to an
+// integer results in a negative remainder. NaN results as required.
 #if LT_FMA
 template <class T>
 LT_INLINE T fmod_fast(T a, T b, IntOf<T> *far) {

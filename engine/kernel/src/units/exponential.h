@@ -7,8 +7,8 @@
 namespace lt {
 namespace {
 
-// 1 / sqrt(a), with the errors of the root and of the division put back in. Numbers near the ends
-// of the range, whose errors are beyond it, are moved to its middle.
+// 1 / sqrt(a), corrected for the errors of the root and of the division. Numbers near the ends of
+// the range, for which the errors are out of range, are scaled to its middle.
 template <class T>
 LT_INLINE Vec<T> vrsqrt(Vec<T> a) {
   const T root_of_far = sizeof(T) == 4 ? T(0x1p32) : T(0x1p256), far = root_of_far * root_of_far;

@@ -75,7 +75,7 @@ struct Histogram {
     return (int64_t)((x * scale - low * scale) * W(n) / (high * scale - low * scale));
   }
 
-  // The number of the bin of a point, -1 where it is in none.
+  // The index of the bin of a point, -1 for none.
   template <class T, Place kPlace>
   static LT_INLINE int64_t bin_of(const T *point, const T *const *edges, const int64_t *bins,
                                   int64_t dims) {

@@ -90,7 +90,7 @@ struct Divisor {
   }
 };
 
-// The first row with the largest size; the first one that is not zero where that is NaN.
+// The first row with the largest magnitude; if that is NaN, the first one that is not zero.
 template <class T>
 int64_t find_pivot(const T *column, int64_t m) {
   using L = LanesOf<T>;

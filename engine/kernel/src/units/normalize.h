@@ -27,7 +27,7 @@ LT_INLINE int64_t ahead(const Args *g, int64_t k) {
   return __is_same(Wider<M>, M) && g->strips == 1 ? k : 0;
 }
 
-// Number, mean and sum of squared deviations of elements, which come block by block.
+// Number, mean and sum of squared deviations of elements, accumulated block by block.
 struct Moments {
   double n = 0, mean = 0, squares = 0;
 
@@ -77,8 +77,8 @@ LT_INLINE void blocks(int64_t begin, int64_t n, F f) {
   for (int64_t i = 0; i < n; i += kRun) f(begin + i, n - i < kRun ? n - i : kRun, i);
 }
 
-// Calls f(at, k, i) for every block of unit u that has one run's elements or, where spans are 1,
-// those of the runs from i on: then r is 0, and else the run.
+// Calls f(at, k, i) for every block of unit u that has elements of one run or, if spans are 1,
+// those of the runs from i on: then r is 0, and otherwise the run.
 template <class F>
 LT_INLINE void run_blocks(const normalize_args *g, int64_t u, F f) {
   const int64_t begin = u * g->unit_step;

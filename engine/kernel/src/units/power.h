@@ -38,7 +38,7 @@ LT_INLINE Complex<T> complex_power(Complex<T> x, Complex<T> y) {
   return rounded<Complex<T>>(power_of(a, b));
 }
 
-// A constant exponent that needs no general power; false where it does.
+// Handles a constant exponent that needs no general power; returns false for others.
 template <class T, class F, class S>
 LT_INLINE bool simple_power(T exponent, F apply, S root) {
   if (exponent == T(2))

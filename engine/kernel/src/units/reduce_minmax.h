@@ -1,5 +1,5 @@
-// Largest and smallest values, and where they are. NaN counts as larger and as smaller than
-// everything.
+// Largest and smallest values, and their indices. NaN counts as larger and as smaller than every
+// number.
 #include "../reduce.h"
 
 #include <type_traits>

@@ -59,8 +59,8 @@ LT_INLINE void exchange(V &a, V &b, Mask<R> where) {
   b = select(where, t, b);
 }
 
-// Factors with the largest pivots first, or the first one that is not zero where that is NaN;
-// pivot[k] is the row that row k was exchanged with.
+// Factors with partial pivoting; if the largest magnitude is NaN, the pivot is the first one that
+// is not zero; pivot[k] is the row that row k was exchanged with.
 template <class T, class R = PartOf<T>>
 LT_INLINE Vec<R> factor_lanes(Lanes<T> &a, int64_t m, int64_t n, Vec<R> *pivot) {
   const Vec<R> none(R(0));

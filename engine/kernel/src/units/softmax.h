@@ -61,8 +61,8 @@ double exponentials(const T *x, int64_t n, T shift, T *out) {
   return total;
 }
 
-// One row of n elements after the other, in runs: their largest, the sum of exponentials, the
-// results. Exponentials are kept in out where that has their dtype, else taken anew.
+// Rows of n elements, one after the other: their maximum, the sum of exponentials, the results.
+// Exponentials are stored in out if it has their dtype, otherwise recomputed.
 template <SoftKind kKind, class M>
 void soft_rows(const lt_scan *s) {
   using T = Wider<M>;

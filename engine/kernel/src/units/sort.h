@@ -5,9 +5,9 @@
 namespace lt {
 namespace {
 
-// Rows of n elements into sorted values and their indices; params[0] is 1 for descending order.
-// Scratch holds n entries, 2n of elements of 8 bytes, and none of elements of a byte: those are
-// counted, and entries up to the size of an index use the indices' memory too.
+// Sorts rows of n elements into values and their indices; params[0] is 1 for descending order.
+// Scratch holds n entries, 2n for elements of 8 bytes, and none for elements of a byte: those are
+// counted. Entries up to the size of an index use the indices' memory, too.
 struct Sort {
   template <class T>
   static void row(const lt_scan *s) {

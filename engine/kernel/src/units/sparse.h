@@ -16,7 +16,7 @@ struct place_keys_args {
   int64_t sizes[LT_DIMS];
 };
 
-// kDims is a->dims where that is known to the compiler.
+// kDims is a->dims if that is known at compile time.
 template <int kDims>
 void place_keys_of(place_keys_args *a) {
   const int64_t dims = kDims ? kDims : a->dims;
@@ -64,7 +64,7 @@ void place_count(place_sort_args *a) {
   for (int64_t e = a->begin; e < a->end; e++) counts[keys[e] >> a->shift]++;
 }
 
-// counts has where the next entry of each bucket goes.
+// counts has the position of the next entry of each bucket.
 void place_spread(place_sort_args *a) {
   const uint64_t *keys = (const uint64_t *)a->keys;
   int64_t *next = (int64_t *)a->counts;
@@ -93,7 +93,7 @@ PlaceEntry *sort_low_bits(PlaceEntry *e, PlaceEntry *other, int64_t n, int64_t b
   return e;
 }
 
-// Sorts the bucket that entries begin to end make: keys get their keys, order where they were.
+// Sorts the bucket of entries begin to end: keys receive their keys, order their former positions.
 void place_sort(place_sort_args *a) {
   const int64_t n = a->end - a->begin;
   const PlaceEntry *e = sort_low_bits((PlaceEntry *)a->entries + a->begin,

@@ -1,6 +1,6 @@
 // Products of matrices in compressed rows. Compressed and plain indices are read once and checked
-// where they are used, as another thread may write to them at any time. Sums are in the order of
-// the entries, those of 16-bit floats in float32, those of long rows by blocks of entries.
+// when they are used, as another thread may write to them at any time. Sums are in the order of the
+// entries, those of 16-bit floats in float32, those of long rows by blocks of entries.
 #include "../cast.h"
 #include "../sort.h"
 
@@ -66,7 +66,7 @@ struct spmm_args {
 constexpr int64_t kAhead = 8;     // entries from which rows are fetched into the caches
 constexpr int64_t kBlock = 4096;  // entries that are summed before the sum is added to the row's
 
-// Columns `from` to from + w of one row; kWidth is w where that is known to the compiler.
+// Columns `from` to from + w of one row; kWidth is w if that is known at compile time.
 template <class T, class I, int kWidth>
 LT_INLINE bool spmm_columns(spmm_args *g, int64_t begin, int64_t end, int64_t from, int64_t w,
                             T *out) {

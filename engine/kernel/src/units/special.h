@@ -8,8 +8,8 @@ namespace lt {
 namespace {
 
 // log Gamma of positive floats: from 3.5 on Stirling's series (DLMF 5.11.1); below it the
-// recurrence to [1.5, 2.5), where it is (x - 2) times a Chebyshev interpolant, right to 6.2e-11.
-// The logarithm is of whatever the branch needs.
+// recurrence to [1.5, 2.5), where it is (x - 2) times a Chebyshev interpolant, accurate to 6.2e-11.
+// The argument of the logarithm depends on the branch.
 LT_INLINE Doubles log_gamma_short(Doubles x) {
   const Mask<double> up = x < 1.5, twice = x < 0.5, down = x >= 2.5, far = x >= 3.5;
   const Doubles above = select(twice, x + 1.0, x), below = select(down, x - 1.0, x);

@@ -28,7 +28,7 @@ LT_INLINE Vec<T> gradient(const lt_update *u, T *grad, Vec<T> x, int m, double d
   return decay != 0 ? d + x * T(decay) : d;
 }
 
-// max(a, b), NaN where one is.
+// max(a, b), NaN if one is NaN.
 template <class T>
 LT_INLINE Vec<T> largest(Vec<T> a, Vec<T> b) {
   return select(a != a, a, select(b <= a, a, b));
