@@ -23,7 +23,7 @@ DIRECT := $(BUILD)/libtensor_direct.so
 STATIC := $(BUILD)/libtensor.a
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
-# Whose OpenBLAS the library uses: bundled (fetched with pip, and put beside it), or that of the system.
+# The OpenBLAS of the library: bundled (downloaded with pip, and installed next to it), or the system's.
 OPENBLAS ?= $(if $(shell command -v python3),bundled,system)
 ifeq ($(filter bundled system,$(OPENBLAS)),)
 $(error OPENBLAS is $(OPENBLAS); it can be bundled or system)
@@ -45,7 +45,7 @@ endif
 # Tests, vet and the library use the same flags, so that they share go's cache. The library comes first: only the build of a shared library caches the
 # headers of exports, without which go compiles a package again. netgo: one of the modules imports net, which would link the system's resolver.
 export GOFLAGS ?= -trimpath -buildmode=pie -tags=$(TAGS)
-# go asks for debug information that the link throws away, a quarter of the time that the kernels take.
+# go requests debug information that the link discards, a quarter of the compile time of the kernels.
 export CGO_CFLAGS ?= -O2 -g0
 export CGO_CXXFLAGS ?= -O2 -g0
 # Where gorgonia.org/cu finds cuda.h, and -lcuda, which represents a driver that is opened when it is called (cuda/driver).
@@ -156,7 +156,7 @@ $(VENV)/tests: .ci/requirements-test.txt $(VENV)/ready
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r .ci/requirements-test.txt
 	@touch $@
 
-# The OpenBLAS that is bundled comes as a wheel; its licence goes along.
+# The bundled OpenBLAS is downloaded as a wheel; its license is installed with it.
 $(BUILD)/openblas/libscipy_openblas64_.so: .ci/requirements.txt | $(PYTHON)
 	@echo "fetching OpenBLAS"
 	@rm -rf $(@D)/wheel && mkdir -p $(@D)/wheel

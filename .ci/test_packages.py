@@ -153,7 +153,7 @@ def test_an_sdist_builds_from_what_it_carries(sdist, tmp_path, at_once):
 
 def test_an_sdist_says_what_it_needs(sdist, tmp_path):
     assert "there is no go, g++: install make, gcc, g++ and Go" in wheel(sdist, tmp_path, fails=True, PATH=without(tmp_path / "bin", "go", "g++"))
-    # A Python that knows no glibc, such as Alpine's.
+    # A Python without glibc, such as Alpine's.
     (tmp_path / "other").mkdir()
     (tmp_path / "other/sitecustomize.py").write_text("import os\nos.confstr = lambda name: os.stat('/nowhere')\n")
     assert "libtensor needs glibc, which this Python is not built for" in wheel(sdist, tmp_path, fails=True, PYTHONPATH=str(tmp_path / "other"))
@@ -264,7 +264,7 @@ def test_deb(dist, tmp_path):
     all_ours(path for path in tmp_path.rglob("*") if path.name != "copyright")
     assert "libopenblas0" in run("dpkg-deb", "-f", next(dist.glob("libtensor0_*.deb")), "Depends")
     loads_with_older_glibc(tmp_path)
-    assert "rpath" not in (library.parent / "pkgconfig/tensor.pc").read_text()  # the system knows where it is
+    assert "rpath" not in (library.parent / "pkgconfig/tensor.pc").read_text()  # the system finds it
     consume(tmp_path, library.parent, LD_LIBRARY_PATH=str(library.parent))
 
 

@@ -19,7 +19,7 @@ type shelf []block
 
 func bySize(b block, size int64) int { return cmp.Compare(b.size, size) }
 
-// take takes a block that is at most a quarter larger than asked for.
+// take returns a free block that is at most a quarter larger than requested.
 func (s *shelf) take(size int64) (got block, ok bool) {
 	at, _ := slices.BinarySearchFunc(*s, size, bySize)
 	if at == len(*s) || (*s)[at].size-size > size/4 {
@@ -66,7 +66,7 @@ func withUser(users []*machine, home, user *machine) []*machine {
 	return append(users, user)
 }
 
-// marks are events behind what each of the streams was given till now. A stream that cannot be marked is waited for.
+// marks records events after the present work of each stream. If an event cannot be recorded, it waits for the stream.
 func marks(users []*machine) (events []cu.Event) {
 	for _, u := range users {
 		_ = u.run("free", func(*machine) error {

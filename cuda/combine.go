@@ -56,7 +56,7 @@ func combine(op string, w launch.Indexed) error {
 	})
 }
 
-// arrange shares the dimensions of rows out: those along which the index stays the same and the output goes on are columns.
+// arrange divides the dimensions of rows: those with a constant index and a nonzero output stride are columns.
 func (c *combination) arrange(op string, rows *kernel.Loop) error {
 	l := &c.loop
 	l.numel, c.columns = 1, 1

@@ -86,7 +86,7 @@ func inRows(s *owner.Scope, to *tensor.Tensor, f func(to *tensor.Tensor) error) 
 	}
 }
 
-// permute has the host draw a permutation, whose numbers come one after another, and copies it.
+// permute draws a permutation on the CPU, which is sequential, and copies it.
 func permute(op string, w launch.Drawing) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()

@@ -42,7 +42,7 @@ type loop struct {
 	numbers         [loopOperands][16]byte
 }
 
-// conversion says which operands in memory are of other dtypes than they are computed with.
+// conversion marks the operands in memory with other dtypes than the compute dtype.
 type conversion uint8
 
 const (

@@ -19,7 +19,7 @@ type event struct {
 	at     cu.Event
 }
 
-// events are those that programs have, by their numbers, none of which is given out twice.
+// events are the application's events by number; no number is reused.
 var events = struct {
 	sync.Mutex
 	byName map[device.Event]*event
@@ -70,7 +70,7 @@ func (work) FreeEvent(op string, name device.Event) error {
 		return failed(op, "cuEventDestroy", cu.DestroyEvent(&e.at))
 	}
 	err = e.card.run(op, destroy)
-	if !destroyed { // nobody has its name any more
+	if !destroyed { // its number is no longer in use
 		err = destroy(nil)
 	}
 	return err

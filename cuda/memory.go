@@ -74,7 +74,7 @@ func (memory) Allocate(op string, d device.Device, nbytes int64, zero bool) (b s
 	return b, err
 }
 
-// hold notes the stream that a block goes back to, and another that uses it.
+// hold records the stream that a block returns to, and another user.
 func (p *pool) hold(at cu.DevicePtr, home, user *machine) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,8 +125,8 @@ func (memory) Copy(d device.Device, to, from unsafe.Pointer, nbytes int64) {
 	})
 }
 
-// allocate takes a free block of the stream's that is at most a quarter larger, or one from the driver, after giving it the free ones back
-// where it has no memory left.
+// allocate returns a free block of the stream that is at most a quarter larger, or a new one from the driver. If the driver has no memory, it
+// releases the free blocks first.
 func (m *machine) allocate(op string, size int64) (block, error) {
 	p := &m.pool
 	p.mu.Lock()
@@ -147,7 +147,7 @@ func (m *machine) allocate(op string, size int64) (block, error) {
 	return got, nil
 }
 
-// obtain asks the driver for memory. The lock of the pool is held.
+// obtain allocates memory from the driver. The lock of the pool is held.
 func (m *machine) obtain(op string, size int64) (at cu.DevicePtr, err error) {
 	a := &m.pool.account
 	full := a.Limit > 0 && a.Reserved+size > a.Limit
@@ -223,7 +223,7 @@ func (c *card) empty(op string) error {
 	return nil
 }
 
-// caches are the free blocks of all devices, for storage.EmptyCache. The CPU's account has none of them.
+// caches are the free blocks of all devices, for storage.EmptyCache. The CPU's statistics do not include them.
 type caches struct{}
 
 func (caches) Held() (storages, bytes int64) { return 0, 0 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	reducedDims = 16
-	// Rows with strands of more than so many batches of elements are split into blocks, unless there are enough strands to keep a device busy.
+	// Rows with strands of more than this number of batches of elements are split into blocks, unless there are enough strands to keep a device busy.
 	reducedBatch  = 16
 	manyBatches   = 8
 	enoughStrands = 1 << 17
@@ -91,7 +91,7 @@ func (r *reduction) share() {
 	}
 }
 
-// strands is the power of two, up to most, with which no strand has more than so many of n elements.
+// strands returns the smallest power of two, up to most, for which no strand has more than `each` of n elements.
 func strands(n, each, most int64) int32 {
 	s := int64(1)
 	for s < most && s*each < n {
@@ -100,7 +100,7 @@ func strands(n, each, most int64) int32 {
 	return int32(s)
 }
 
-// threads are those of the blocks that so many rows take.
+// threads returns the number of threads in the blocks for a number of rows.
 func (r *reduction) threads(rows int64) int64 {
 	return (rows*int64(r.strands) + threads - 1) / threads * threads
 }

@@ -14,8 +14,8 @@ import (
 const (
 	// kRun of kernels/merging.h
 	sortedRun = 16
-	// Of lines of up to so many elements a thread selects as the CPU does. Longer ones are sorted, and of equal elements those that come
-	// first count as smaller.
+	// In lines of up to this number of elements a thread selects as the CPU does. Longer ones are sorted, and of equal elements the first ones count
+	// as smaller.
 	selectedAlone = 4096
 	modePiece     = 256 // kModePiece of kernels/sorting.h
 	mostSorted    = 1<<32 - 1
@@ -117,7 +117,7 @@ func (s *steps) sort(w launch.Sorting, in, values, indices *tensor.Tensor, n int
 	}
 }
 
-// itemSize is the size of the items that elements of so many bytes are sorted by, lt::ItemOf of kernels/sorting.h.
+// itemSize returns the size of the items for sorting elements of a size, lt::ItemOf of kernels/sorting.h.
 func itemSize(size int64) int64 { return 2 * max(size, 4) }
 
 // sorted returns the items of lines in order.

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// streamsOfPriority are made at most; a program that asks for more gets these again, in turn.
+// streamsOfPriority is the largest number of streams that are created; further requests reuse these in turn.
 const streamsOfPriority = 32
 
 // streams are those of a device by their numbers. None is ever destroyed, since a caller may keep its number.
@@ -26,7 +26,7 @@ type turn struct {
 	next int
 }
 
-// add returns a stream its number. The lock of the streams is held, or nobody else has the card yet.
+// add assigns a number to a stream. The lock of the streams is held, or the card is not yet shared.
 func (c *card) add(s cu.Stream) *machine {
 	m := &machine{card: c, number: len(c.streams.all), stream: s}
 	c.streams.all = append(c.streams.all, m)
@@ -81,7 +81,7 @@ func inStream(op string, s device.Stream, f func(m *machine) error) error {
 	return m.run(op, func(*machine) error { return f(m) })
 }
 
-// work is what device.Asynchronous asks for.
+// work implements device.Asynchronous.
 type work struct{}
 
 func (work) SetCurrent(op string, d device.Device) error {
@@ -206,7 +206,7 @@ func (work) WaitStream(op string, s, other device.Stream) error {
 	return inStream(op, other, func(o *machine) error { return m.waitFor(op, o) })
 }
 
-// waitFor has work of m that is still to come wait for all that other was given. The context is other's.
+// waitFor makes later work of m wait for the present work of other. The context is other's.
 func (m *machine) waitFor(op string, other *machine) error {
 	if m == other {
 		return nil

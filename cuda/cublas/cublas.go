@@ -59,7 +59,7 @@ func (f Failure) Error() string {
 // OutOfMemory reports whether an error says that a device has no memory left.
 func OutOfMemory(err error) bool { return is(err, C.LT_CUBLAS_ALLOC_FAILED) }
 
-// Unsupported reports whether an error says that cuBLAS has nothing for such a product on such a device.
+// Unsupported reports whether an error of cuBLAS means that a product is not supported on a device.
 func Unsupported(err error) bool {
 	return is(err, C.LT_CUBLAS_NOT_SUPPORTED) || is(err, C.LT_CUBLAS_ARCH_MISMATCH)
 }

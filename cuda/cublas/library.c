@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { N = 0, T = 1, DEFAULT_ALGORITHM = -1 };
-// TF32 is for products that ask for it, and 16-bit floats are added up in 32 bits throughout.
+// TF32 is used only for products that allow it, and 16-bit floats are accumulated in 32 bits.
 enum { MATH = 0 | 16 };
 
 typedef int status;

@@ -27,9 +27,9 @@ typedef struct {
 enum { LT_CUBLAS_NAMES = 9 };
 LT_HIDDEN extern const char *const lt_cublas_names[LT_CUBLAS_NAMES];
 LT_HIDDEN extern void *const lt_cublas_slots;
-// The version of CUDA that the driver is for, such as 12040; 0 without one.
+// The CUDA version of the driver, such as 12040; 0 without a driver.
 LT_HIDDEN int lt_driver_version(void);
-// These return a status of cuBLAS, and where it is not 0 the function that gave it. They need the
+// These return a status of cuBLAS, and if it is not 0 the function that failed. They need the
 // context of the device.
 LT_HIDDEN int lt_cublas_create(void **handle, const char **function);
 LT_HIDDEN int lt_cublas_multiply(void *handle, uintptr_t stream, uint64_t workspace, size_t size,

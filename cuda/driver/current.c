@@ -1,4 +1,4 @@
-// What each thread has chosen: the current device, and the current stream of each device.
+// The state of each thread: the current device, and the current stream of each device.
 #include "current.h"
 
 static _Thread_local struct {

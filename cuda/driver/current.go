@@ -41,7 +41,7 @@ func CurrentStream(device int) int { return int(C.lt_current_stream(C.int(device
 // SetCurrentStream changes the current stream of the calling thread on a device.
 func SetCurrentStream(device, stream int) { C.lt_set_current_stream(C.int(device), C.int(stream)) }
 
-// Pin returns n bytes of the host's memory that stay where they are.
+// Pin returns n bytes of page-locked host memory.
 func Pin(n int64) (at unsafe.Pointer, err error) {
 	err = result(C.lt_pin(&at, C.size_t(n)))
 	return at, err
@@ -66,5 +66,5 @@ func EventHandle(e cu.Event) uintptr { return *(*uintptr)(unsafe.Pointer(&e)) }
 // Waits reports whether an error says that work is not done yet.
 func Waits(err error) bool { return Code(err) == C.CUDA_ERROR_NOT_READY }
 
-// IsEnabled reports whether an error says that peer access was enabled before.
+// IsEnabled reports whether an error means that peer access was already enabled.
 func IsEnabled(err error) bool { return Code(err) == C.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED }

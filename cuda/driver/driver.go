@@ -76,5 +76,5 @@ func Text(err error) string {
 	return C.GoString(name) + ", " + C.GoString(text)
 }
 
-// OutOfMemory reports whether an error says that a device has no memory left.
+// OutOfMemory reports whether an error means that a device has no free memory.
 func OutOfMemory(err error) bool { return Code(err) == C.CUDA_ERROR_OUT_OF_MEMORY }

@@ -15,7 +15,7 @@ typedef struct {
   const char *name;
 } slot;
 
-enum { OLDEST_VERSION = 12040 };  // the PTX of the kernels asks for it
+enum { OLDEST_VERSION = 12040 };  // required by the PTX of the kernels
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void *driver;
@@ -91,7 +91,7 @@ __attribute__((visibility("hidden"))) CUresult cuInit(unsigned flags) {
   return CUDA_SUCCESS;
 }
 
-// lt_driver_bind saves the registers that hold arguments, and asks lt_driver_find.
+// lt_driver_bind saves the registers that hold arguments, and calls lt_driver_find.
 #if defined(__x86_64__)
 __asm__(
     ".text\n"

@@ -1,5 +1,4 @@
-// Elements that a thread loads one after the other, without a need for one before it asks for the
-// next.
+// Elements that a thread loads in sequence, without waiting for one before the next load.
 #ifndef LIBTENSOR_CUDA_BATCHES_H
 #define LIBTENSOR_CUDA_BATCHES_H
 

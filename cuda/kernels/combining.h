@@ -25,7 +25,7 @@ struct Combination {
   int64_t column_dims, reserved;
 };
 
-// Where a source goes, in bytes from the first element of self, and its number.
+// The target of a source, in bytes from the first element of self, and the number of the source.
 struct Target {
   uint64_t key;
   uint32_t index;

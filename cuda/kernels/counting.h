@@ -1,4 +1,5 @@
-// The bins that values belong to, as units/histogram.h finds them, whose names the macro uses.
+// The bins of values, computed as in units/histogram.h, with names that are resolved where the
+// macro is used.
 #ifndef LIBTENSOR_CUDA_COUNTING_H
 #define LIBTENSOR_CUDA_COUNTING_H
 
@@ -9,8 +10,8 @@ namespace {
 
 constexpr int kBinned = 16;
 
-// One launch; binning of count.go mirrors it: n points of `dims` values. bins gets the number of
-// the bin of each, or that of all bins, total, where it is in none.
+// One launch; binning of count.go mirrors it: n points of `dims` values. bins receives the index of
+// each point's bin, or total, the number of bins, for points outside of all bins.
 struct Binning {
   uint64_t in, bins, edges[kBinned];
   int64_t counts[kBinned];

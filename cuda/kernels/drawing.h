@@ -76,7 +76,8 @@ LT_INLINE void uniform_float64(const Drawing &d, int64_t i) {
   give(d, i, scaled(unit64(d, i), d.a, d.b));
 }
 
-// Normal numbers come in blocks of 16 uniforms, 8 radii and then 8 angles: a thread has a pair.
+// Normal numbers are drawn in blocks of 16 uniforms, 8 radii and then 8 angles: one pair per
+// thread.
 struct NormalPair {
   int64_t first, second;
   LT_INLINE explicit NormalPair(int64_t thread)

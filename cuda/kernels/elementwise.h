@@ -114,8 +114,8 @@ LT_INLINE void next_input(char *of) {
   for (int j = 0; j + 1 < kAtOnce; j++) x[j] = x[j + 1];
 }
 
-// Elements i, i + step, ... of a line, whose loads come first, or element i of any other loop. E
-// are the types of operands; rows that are not WHOLE write some elements only.
+// Elements i, i + step, ... of a line, all loaded first, or element i of any other loop. E are the
+// types of operands; rows that are not WHOLE write only some elements.
 template <class OP, class T, bool WHOLE, int OUTPUTS, class... E, size_t... K>
 LT_INLINE void elements(const Loop &l, int64_t i, int64_t step, std::index_sequence<K...>) {
   constexpr int OPERANDS = sizeof...(E);

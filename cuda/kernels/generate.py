@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SOURCES = ROOT / "engine/kernel/src"
 DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 complex32 bcomplex32".split()
-ABSENT = ("uint16", "uint32", "uint64")  # no kernel of a device knows these
+ABSENT = ("uint16", "uint32", "uint64")  # no device kernel supports these
 OWN = ["copy", "drawing", "matrices", "searching", "selecting", "sorting", "targets", "vectors"]
 UNITS = (
     "activation arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic index inverse_trigonometric"

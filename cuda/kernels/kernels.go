@@ -30,7 +30,7 @@ type Entry struct {
 // Of is the kernel of a name for elements of a dtype.
 func Of(name string, d dtype.DType) Entry { return Entry{name, d, 0} }
 
-// Wide is that for elements of so many bytes, whatever they are.
+// Wide returns the key of a kernel for elements of a size, of any dtype.
 func Wide(name string, bytes int64) Entry { return Entry{name, dtype.None, bytes} }
 
 // Alone is the only kernel of a name.

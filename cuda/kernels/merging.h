@@ -20,7 +20,7 @@ struct Piece {
       : line(thread / pieces_of_line(n)), begin(thread % pieces_of_line(n) * kRun) {}
 };
 
-// Merges pairs of runs of a line of n elements, as far as the piece from `begin` on goes.
+// Merges pairs of runs of a line of n elements, for the block from `begin` on.
 template <class E, class Before>
 LT_INLINE void merge_piece(const E *from, E *to, int64_t n, int64_t run, int64_t begin,
                            Before before) {

@@ -17,7 +17,7 @@ struct Search {
   int64_t reserved;
 };
 
-// FLAG is where the parameters say that something was found.
+// FLAG is the index of the parameter that reports a match.
 template <class OP, class T, int OUTPUTS, int OPERANDS, int FLAG>
 LT_INLINE void seek(const Search &s, int64_t i) {
   const Loop &l = s.loop;

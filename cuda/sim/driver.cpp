@@ -47,7 +47,7 @@ std::shared_ptr<sim::Event> event_of(CUevent e) {
   return found == events.end() ? nullptr : found->second;
 }
 
-// Memory of the host that stays where it is while copies are put off.
+// Host memory that must be valid until deferred copies have run.
 bool is_pinned(const void *p, size_t n) {
   auto found = pinned.upper_bound((void *)p);
   if (found == pinned.begin()) return false;
@@ -398,7 +398,7 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name) {
   return CUDA_SUCCESS;
 }
 
-// Arguments come as one buffer of the size that the PTX has.
+// Arguments are one buffer with the size from the PTX.
 CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned, CUstream s, void **params,
                         void **extra) {

@@ -10,10 +10,10 @@ struct lt_sim_place_in_grid {
 };
 extern "C" lt_sim_place_in_grid lt_sim_thread;
 
-// The launch fails unless its blocks have so many threads.
+// The launch fails unless its blocks have this number of threads.
 extern "C" void lt_sim_block(int64_t threads);
 
-// Whether the threads of a phase come in falling order, which changes.
+// Whether the threads of a phase run in descending order, which alternates.
 extern "C" bool lt_sim_backwards();
 
 // The launch fails as one with an illegal address.

@@ -122,7 +122,7 @@ def test_files(tmp_path):
             assert str(there["x"].device) == devices and torch.equal(there["x"].cpu(), x.cpu())
         moved = back(map_location=lambda storage, location: storage.cuda(0) if location == "cuda:1" else storage)
         assert moved["x"].device == torch.device("cuda:0") and moved["host"].device == torch.device("cpu")
-        again = back(map_location=lambda storage, location: None)  # where it was
+        again = back(map_location=lambda storage, location: None)  # on its former device
         assert [v.device for v in again.values()] == [v.device for v in saved.values()] and torch.equal(again["view"].cpu(), saved["view"].cpu())
         assert again["view"].untyped_storage().data_ptr() == again["x"].untyped_storage().data_ptr()
     mapped = torch.load(tmp_path / "f.pt", mmap=True)

@@ -140,7 +140,7 @@ func (t *Tensor) Detached() uint64 { return t.kind.detached }
 // Viewing reports whether the tensor was made as a view of another one.
 func (t *Tensor) Viewing() bool { return t.kind.viewing }
 
-// CountApart gives the tensor, and its future views, a separate version counter, which other tensors over the storage do not share.
+// CountApart sets a separate version counter for the tensor and its future views, which other tensors over the storage do not share.
 func (t *Tensor) CountApart() { t.kind.writes = new(atomic.Int64) }
 
 // Version returns the number of writes by operators to the tensor and to tensors that share its memory.

@@ -1,4 +1,4 @@
-// What small.c measures, with PyTorch's C++ library.
+// The measurements of small.c, with PyTorch's C++ library.
 #include <torch/torch.h>
 
 #include <algorithm>

@@ -21,7 +21,7 @@ int main(void) {
                     tensor_register_hook(x, halve, &calls, NULL, &hook) == TENSOR_OK &&
                     tensor_mul(x, x, &squares) == TENSOR_OK &&
                     tensor_sum(squares, NULL, 0, false, TENSOR_DTYPE_NONE, &sum) == TENSOR_OK &&
-                    // The gradient of a sum is 1 where none is given.
+                    // The default gradient of a sum is 1.
                     tensor_backward((const tensor_t *[]){sum}, 1, (const tensor_t *[]){NULL}, 1, -1,
                                     false, NULL, 0) == TENSOR_OK &&
                     tensor_grad(x, &gradient) == TENSOR_OK &&

@@ -41,7 +41,7 @@ func descend(x, y, slope, offset *tensor.Tensor) error {
 	for _, leaf := range []*tensor.Tensor{slope, offset} {
 		gradient := s.Step(func() (*tensor.Tensor, error) { return recorded.Grad(leaf) })
 		s.Do(func() error {
-			_, err := plain.Add(leaf, leaf, gradient, dtype.FloatScalar(-0.5)) // the first is where the result goes
+			_, err := plain.Add(leaf, leaf, gradient, dtype.FloatScalar(-0.5)) // the first argument is the output
 			return err
 		})
 		s.Do(func() error { return recorded.SetGrad(leaf, nil) })

@@ -1,4 +1,4 @@
-// What both models need in C: tensors that are freed together, and weights by their names.
+// Shared by both models in C: tensors that are freed together, and weights by name.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void unload(weights w) {
   tensor_list_free(w.tensors, w.length);
 }
 
-// A tensor by its name, which comes as printf's arguments do.
+// A tensor by its name, which is formatted with printf's arguments.
 static tensor_t *of(weights w, const char *format, ...) {
   char name[64];
   va_list arguments;

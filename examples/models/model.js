@@ -1,4 +1,4 @@
-// What both models need in Node.
+// Shared by both models in Node.
 'use strict';
 const path = require('node:path');
 const lt = require('../../bindings/node');
@@ -8,7 +8,7 @@ function load(folder, name) {
   return lt.safetensorsLoadFile(path.join(folder, `${name}.safetensors`));
 }
 
-// The folder that a program is told; without one it says how it is used.
+// The folder argument of a program; without one it prints its usage.
 function folderOf(usage) {
   const [folder] = process.argv.slice(2);
   if (folder && folder !== '--help') return folder;

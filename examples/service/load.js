@@ -1,6 +1,6 @@
-// Starts the service, asks it many things at once, and draws its memory over time: node load.js OUTPUT_FOLDER [REQUESTS]. Fails where an answer
-// is wrong, a tensor is left over, or the second half of 2000 requests and more, after which JavaScript's heap has its size, takes a quarter
-// more memory than the first.
+// Starts the service, sends it many concurrent requests, and plots its memory over time: node load.js OUTPUT_FOLDER [REQUESTS]. Fails if a
+// response is wrong, a tensor leaks, or, from 2000 requests on, after which JavaScript's heap has reached its size, the second half takes a
+// quarter more memory than the first.
 'use strict';
 const { fork } = require('node:child_process');
 const { once } = require('node:events');

@@ -48,6 +48,6 @@ server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
   else console.log(`http://127.0.0.1:${server.address().port}/pitch`);
 });
 
-// Who starts the service as a child may ask what memory it uses.
+// A parent process may query the memory in use.
 process.on('message', () => process.send({ rss: process.memoryUsage.rss(), tensors: lt.memoryStats().tensors, inUse: lt.memoryStats().inUse }));
 process.on('disconnect', () => process.exit());

@@ -122,7 +122,7 @@ def test_far_out():
     assert F.tanhshrink(torch.tensor([1e-6], dtype=torch.float64)).item() == pytest.approx(1e-18 / 3, rel=1e-11)
 
 
-# Up to a bound all elements of a vector go one way, and another where one is beyond it.
+# Up to a bound all elements of a vector use one method; the others use another.
 @pytest.mark.parametrize(("name", "bound"), [("gelu", 3.0), ("silu", 80.0)])
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("far", [[], [1.0000001], [1.05, inf], [nan]])

@@ -623,7 +623,7 @@ def test_second_derivatives_of_writes_to_a_view(operator, view):
     for f in (base, part):
         assert torch.autograd.gradgradcheck(f, (x,))
         (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
-        (g * g).sum().backward()  # which frees what each call saved once
+        (g * g).sum().backward()  # frees the saved tensors of each call once
 
 
 SHARED = {

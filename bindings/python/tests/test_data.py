@@ -123,7 +123,7 @@ def test_a_stream_that_is_longer_than_it_says_warns():
         list(loader)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        list(DataLoader(Numbers(4, 2)))  # nobody asked for the length
+        list(DataLoader(Numbers(4, 2)))  # the length is not used
 
 
 Point = collections.namedtuple("Point", "x y")

@@ -538,7 +538,7 @@ for path in sys.argv[1:]:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_permissions(tmp_path):
     for folder in (tmp_path, *tmp_path.parents):
-        if not folder.stat().st_mode & 0o001:  # pytest's own, which let nobody else in
+        if not folder.stat().st_mode & 0o001:  # pytest's folder, which others cannot enter
             os.chmod(folder, 0o755)
     for name, mode in (("open", 0o777), ("closed", 0o755)):
         (tmp_path / name).mkdir()

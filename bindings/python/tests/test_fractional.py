@@ -23,7 +23,7 @@ def walk(x, kernel, sizes, samples):
     for n, c in itertools.product(range(x.shape[0]), range(x.shape[1])):
         numbers = samples[n, c].tolist()
         if len(kernel) == 2:
-            numbers = numbers[::-1]  # of images the width comes first
+            numbers = numbers[::-1]  # for images the width is first
         starts = [begins(u, s, k, m) for u, s, k, m in zip(numbers, x.shape[2:], kernel, sizes, strict=True)]
         for at in itertools.product(*map(range, sizes)):
             best = (-math.inf, -1)

@@ -37,7 +37,7 @@ CALLS = [
     ([MATRIX, MATRIX],),
     ("ij,jk->ik", MATRIX, MATRIX),
 ]
-LARGEST = 1e9  # products, of functions next to where they have no derivative
+LARGEST = 1e9  # products, of functions close to a singularity
 DRAWN_TWICE = {"lobpcg", "svd_lowrank", "pca_lowrank"}  # products are of another call, as gradients are, and end elsewhere
 SPACES = {"": torch, "nn.functional.": F, "linalg.": torch.linalg, "fft.": torch.fft, "special.": torch.special}
 # names of a function's first parameter that takes tensors

@@ -50,7 +50,7 @@ def test_processes(limit):
         assert told == "works\n"
     elif root:
         assert "needs 8 threads" in told
-    else:  # how many others this user has, nobody knows
+    else:  # the number of other processes of this user is unknown
         assert told == "works\n" or "needs 8 threads" in told
 
 

@@ -369,7 +369,7 @@ def test_other_libraries_have_their_turn():
     assert type(np.multiply(masked, t.double(), dtype="f8")) is np.ma.MaskedArray
 
 
-# ------------------------------------------------------------------------------------- what NumPy cannot read: libtensor's functions
+# ------------------------------------------------------------------------------------- libtensor's replacements where NumPy cannot read a tensor
 
 
 def close(found, wanted, path="result"):

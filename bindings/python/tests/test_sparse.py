@@ -127,7 +127,7 @@ def test_parts_that_do_not_fit_are_rejected(text):
     assert torch.memory_stats().in_use == before
 
 
-# Indices that are changed after they were checked are rejected where they are used.
+# Indices that change after the check are rejected when they are used.
 @pytest.mark.parametrize("bad", [-1, 99, -(2**62), 2**62])
 def test_indices_that_go_bad_later(bad):
     s = torch.eye(3).to_sparse()

@@ -13,7 +13,7 @@ import libtensor as torch
 from libtensor.func import vmap
 
 FILES = sorted((Path(__file__).parent / "golden").glob("*.jsonl.gz"))
-PART = 5  # of the calls of a file, one in so many
+PART = 5  # one in this many calls of a file
 LARGEST = 500  # elements
 REFUSED = (
     "dynamic shape",

@@ -53,7 +53,7 @@ def graph():
 
 STFT = torch.stft(torch.ones(64), 16, window=torch.ones(16), return_complex=True)
 
-# The program, the words that its warning has, and whether it comes the first time only.
+# A program, the text of its warning, and whether it is reported only the first time.
 EACH, ONCE = False, True
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 SIZES = "Using a target size ([3]) that is different to the input size ([3, 1])"

@@ -1,4 +1,4 @@
-// The builtins of other compilers, by the functions that NVRTC knows.
+// The builtins of other compilers, implemented by NVRTC's functions.
 #pragma once
 #define __builtin_inff() __builtin_bit_cast(float, 0x7f800000u)
 #define __builtin_inf() __builtin_bit_cast(double, 0x7ff0000000000000ul)

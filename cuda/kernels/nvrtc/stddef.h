@@ -1,2 +1,2 @@
-// NVRTC knows the functions of this header.
+// NVRTC provides the functions of this header.
 #pragma once

@@ -1,4 +1,4 @@
-// NVRTC knows memcpy and memset.
+// NVRTC provides memcpy and memset.
 #pragma once
 inline void memmove(void *to, const void *from, unsigned long n) {
   char *t = (char *)to;
